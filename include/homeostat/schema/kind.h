@@ -1,0 +1,92 @@
+// Kind: everything the server must know of one kind in one version that is not in its fields: names, verbs,
+// subresources, columns, and the rules of create, update and delete that differ between kinds. All of it data.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "homeostat/schema/type.h"
+
+namespace homeostat::schema {
+
+struct GroupVersionKind {
+  std::string_view group, version, kind;
+  // apiVersion as objects carry it: "apps/v1", or "v1" for the core group.
+  std::string ApiVersion() const {
+    return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
+  }
+  bool operator==(const GroupVersionKind&) const = default;
+};
+
+enum Verb : uint32_t {
+  kGet = 1u << 0, kList = 1u << 1, kWatch = 1u << 2, kCreate = 1u << 3, kUpdate = 1u << 4,
+  kPatch = 1u << 5, kDelete = 1u << 6, kDeleteCollection = 1u << 7,
+};
+
+struct Subresource {
+  std::string_view name;                 // status, scale, binding …
+  GroupVersionKind kind;                 // what is sent or answered; group and version may differ from the parent's
+  uint32_t verbs = 0;
+  // scale only: where the numbers stand in the parent, as dotted paths.
+  std::string_view spec_replicas_path, status_replicas_path, selector_path;
+};
+
+// A column of a Table. Cells come from `path` (a JSONPath without braces) or, where that can't say it, from the kind's behaviour by `cell`.
+struct Column {
+  std::string_view name, type, format, description;
+  int32_t priority = 0;
+  std::string_view path;
+  std::string_view cell;
+};
+
+// What bumps metadata.generation on update (strategies.tsv).
+enum class GenerationRule : uint8_t {
+  kNone,              // the kind keeps none
+  kSpec,              // the spec changed
+  kSpecOrAnnotations, // … or annotations did (Deployment)
+  kAnyButMetadataAndStatus,
+  kAsSent,            // stored as the client sent it
+};
+
+enum class CollectDefault : uint8_t { kBackground, kOrphan, kUnsupported };
+
+struct Kind {
+  GroupVersionKind gvk;
+  std::string_view plural, singular, list_kind;
+  std::span<const std::string_view> short_names, categories;
+  bool namespaced = true;
+  uint32_t verbs = 0;
+  const Type* type = nullptr;
+  std::span<const Subresource> subresources;
+  std::span<const Column> columns;
+  std::string_view storage_version;       // version that is written to the store
+  std::string_view storage_version_hash;  // as discovery shows it
+  std::string_view storage_prefix;        // under /registry/, e.g. deployments or services/specs
+  std::span<const std::string_view> selectable_fields;  // beyond metadata.name and metadata.namespace
+  std::string_view feature_gate;          // served only with this gate
+  bool served_by_default = true;
+  // Version numbers of Kubernetes ("1.22") and what to use instead, for the Warning header; empty if not deprecated.
+  std::string_view introduced, deprecated, removed, replacement;
+
+  // Rules of writing.
+  bool has_status = false;                // status is a subresource: ignored in other writes, wiped at creation
+  bool create_on_update = false;          // PUT of a missing name creates
+  bool unconditional_update = true;       // PUT without a resourceVersion is accepted
+  bool graceful_deletion = false;         // DELETE marks first; someone finishes it
+  bool delete_returns_object = false;     // DELETE answers with the object even when it is gone at once
+  bool virtual_kind = false;              // answered, never stored (reviews)
+  GenerationRule generation = GenerationRule::kNone;
+  CollectDefault collect_default = CollectDefault::kBackground;
+  // Field paths that server-side apply never records for a write to the main resource; and "subresource:path,path" for those of subresources.
+  std::span<const std::string_view> reset_fields;
+
+  const Subresource* FindSubresource(std::string_view name) const {
+    for (const Subresource& sub : subresources) if (sub.name == name) return &sub;
+    return nullptr;
+  }
+  bool Allows(Verb verb) const { return (verbs & verb) != 0; }
+};
+
+}  // namespace homeostat::schema
