@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -44,6 +45,9 @@ class Arena {
 
   // Keeps something alive as long as the arena, e.g. the bytes or the document that values here point into.
   void Keep(std::shared_ptr<const void> other) { kept_.push_back(std::move(other)); }
+
+  // Makes sure that the next `bytes` bytes come from one block, for those who know how much they will need.
+  void Reserve(size_t bytes);
 
   // Bytes taken from the system so far.
   size_t capacity() const { return capacity_; }

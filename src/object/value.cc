@@ -1,0 +1,328 @@
+#include "homeostat/object/value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory_resource>
+
+namespace homeostat::object {
+
+Value Value::List(std::span<const Value> items) {
+  Value v(ValueKind::kList);
+  v.size_ = static_cast<uint32_t>(items.size());
+  v.items_ = items.data();
+  return v;
+}
+
+Value Value::Object(std::span<const Member> members) {
+  Value v(ValueKind::kObject);
+  v.size_ = static_cast<uint32_t>(members.size());
+  v.members_ = members.data();
+  return v;
+}
+
+const Member* Value::Find(std::string_view name) const {
+  for (const Member& member : members()) {
+    if (member.name_size == name.size() && std::memcmp(member.name_data, name.data(), name.size()) == 0) return &member;
+  }
+  return nullptr;
+}
+
+Value Value::Get(std::string_view name) const {
+  const Member* member = Find(name);
+  return member ? member->value : Value();
+}
+
+Value Value::Path(std::initializer_list<std::string_view> names) const {
+  Value at = *this;
+  for (std::string_view name : names) at = at.Get(name);
+  return at;
+}
+
+namespace {
+
+// Work still to be done on a pair of lists or objects. Explicit, so that the depth of a tree costs heap and not stack;
+// the first few dozen entries live in the caller's frame.
+struct Pair {
+  Value a;
+  Value b;
+};
+
+class PairStack {
+ public:
+  PairStack() : memory_(buffer_, sizeof(buffer_)), pairs_(&memory_) { pairs_.reserve(kInline); }
+  bool empty() const { return pairs_.empty(); }
+  void Push(const Value& a, const Value& b) { pairs_.push_back({a, b}); }
+  Pair Pop() {
+    Pair pair = pairs_.back();
+    pairs_.pop_back();
+    return pair;
+  }
+
+ private:
+  static constexpr size_t kInline = 64;
+  alignas(Pair) std::byte buffer_[kInline * sizeof(Pair)];
+  std::pmr::monotonic_buffer_resource memory_;
+  std::pmr::vector<Pair> pairs_;
+};
+
+bool IsTree(const Value& value) { return value.size() != 0; }
+
+template <class T>
+int Order(const T& a, const T& b) {
+  return a < b ? -1 : b < a ? 1 : 0;
+}
+
+// Not a number sorts before every number and equals itself, so that the order is total.
+int OrderDoubles(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return Order(!std::isnan(a), !std::isnan(b));
+  return Order(a, b);
+}
+
+// Orders scalars, and lists and objects by kind and size alone.
+int OrderShallow(const Value& a, const Value& b) {
+  if (a.kind() != b.kind()) return Order(a.kind(), b.kind());
+  switch (a.kind()) {
+    case ValueKind::kAbsent:
+    case ValueKind::kNull:
+      return 0;
+    case ValueKind::kBool:
+      return Order(a.AsBool(), b.AsBool());
+    case ValueKind::kInt:
+      return Order(a.AsInt(), b.AsInt());
+    case ValueKind::kDouble:
+      return OrderDoubles(a.AsDouble(), b.AsDouble());
+    case ValueKind::kString:
+    case ValueKind::kBytes:
+      return a.AsString().compare(b.AsString());
+    case ValueKind::kList:
+    case ValueKind::kObject:
+      return Order(a.size(), b.size());
+  }
+  return 0;
+}
+
+bool SameTree(const Value& a, const Value& b) {
+  return a.kind() == b.kind() && a.size() == b.size() &&
+         (a.IsList() ? a.items().data() == b.items().data() : a.members().data() == b.members().data());
+}
+
+bool SameNamesInOrder(std::span<const Member> a, std::span<const Member> b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].name() != b[i].name()) return false;
+  }
+  return true;
+}
+
+std::vector<const Member*> SortedByName(std::span<const Member> members) {
+  std::vector<const Member*> sorted;
+  sorted.reserve(members.size());
+  for (const Member& member : members) sorted.push_back(&member);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Member* a, const Member* b) { return a->name() < b->name(); });
+  return sorted;
+}
+
+// One level of Equal: false if it already differs; subtrees that must still be compared go on the stack.
+bool EqualStep(const Value& a, const Value& b, PairStack& stack) {
+  if (OrderShallow(a, b) != 0) return false;
+  if (IsTree(a) && !SameTree(a, b)) stack.Push(a, b);
+  return true;
+}
+
+bool EqualMembers(const Value& a, const Value& b, PairStack& stack) {
+  std::span<const Member> left = a.members(), right = b.members();
+  if (SameNamesInOrder(left, right)) {
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (!EqualStep(left[i].value, right[i].value, stack)) return false;
+    }
+    return true;
+  }
+  std::vector<const Member*> left_sorted = SortedByName(left), right_sorted = SortedByName(right);
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (left_sorted[i]->name() != right_sorted[i]->name()) return false;
+    if (!EqualStep(left_sorted[i]->value, right_sorted[i]->value, stack)) return false;
+  }
+  return true;
+}
+
+// Pushes the members of both so that they come off the stack in order of names; nonzero if the names already decide.
+int CompareMembers(const Value& a, const Value& b, PairStack& stack) {
+  std::vector<const Member*> left = SortedByName(a.members()), right = SortedByName(b.members());
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (int order = left[i]->name().compare(right[i]->name())) return order;
+  }
+  for (size_t i = left.size(); i-- > 0;) stack.Push(left[i]->value, right[i]->value);
+  return 0;
+}
+
+}  // namespace
+
+bool Equal(const Value& a, const Value& b) {
+  if (!IsTree(a)) return OrderShallow(a, b) == 0;
+  PairStack stack;
+  if (!EqualStep(a, b, stack)) return false;
+  while (!stack.empty()) {
+    Pair pair = stack.Pop();
+    if (pair.a.IsObject()) {
+      if (!EqualMembers(pair.a, pair.b, stack)) return false;
+      continue;
+    }
+    std::span<const Value> left = pair.a.items(), right = pair.b.items();
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (!EqualStep(left[i], right[i], stack)) return false;
+    }
+  }
+  return true;
+}
+
+int Compare(const Value& a, const Value& b) {
+  if (!IsTree(a) || !IsTree(b)) return OrderShallow(a, b);
+  PairStack stack;
+  stack.Push(a, b);
+  while (!stack.empty()) {
+    Pair pair = stack.Pop();
+    if (int order = OrderShallow(pair.a, pair.b)) return order;
+    if (!IsTree(pair.a) || SameTree(pair.a, pair.b)) continue;
+    if (pair.a.IsObject()) {
+      if (int order = CompareMembers(pair.a, pair.b, stack)) return order;
+      continue;
+    }
+    for (size_t i = pair.a.size(); i-- > 0;) stack.Push(pair.a.items()[i], pair.b.items()[i]);
+  }
+  return 0;
+}
+
+namespace {
+
+// A list or object whose copy has room but no contents yet.
+struct CopyJob {
+  Value source;
+  Value* items;
+  Member* members;
+};
+
+Value CopyShallow(Arena& arena, const Value& value, std::vector<CopyJob>& jobs) {
+  if (value.IsString()) return Value::String(arena, value.AsString());
+  if (value.IsBytes()) return Value::BytesCopy(arena, value.AsString());
+  if (value.IsList()) {
+    Value* items = arena.AllocateArray<Value>(value.size());
+    if (value.size() != 0) jobs.push_back({value, items, nullptr});
+    return Value::List({items, value.size()});
+  }
+  if (value.IsObject()) {
+    Member* members = arena.AllocateArray<Member>(value.size());
+    if (value.size() != 0) jobs.push_back({value, nullptr, members});
+    return Value::Object({members, value.size()});
+  }
+  return value;
+}
+
+}  // namespace
+
+Value DeepCopy(Arena& arena, const Value& value) {
+  std::vector<CopyJob> jobs;
+  Value result = CopyShallow(arena, value, jobs);
+  while (!jobs.empty()) {
+    CopyJob job = jobs.back();
+    jobs.pop_back();
+    size_t index = 0;
+    for (const Value& item : job.source.items()) new (job.items + index++) Value(CopyShallow(arena, item, jobs));
+    for (const Member& member : job.source.members()) {
+      new (job.members + index++) Member(arena.Copy(member.name()), CopyShallow(arena, member.value, jobs), member.field);
+    }
+  }
+  return result;
+}
+
+ObjectBuilder::ObjectBuilder(Arena& arena, const Value& from)
+    : arena_(arena), members_(from.members().begin(), from.members().end()) {}
+
+namespace {
+
+Member* FindMember(std::vector<Member>& members, std::string_view name) {
+  for (Member& member : members) {
+    if (member.name() == name) return &member;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ObjectBuilder& ObjectBuilder::Set(std::string_view name, Value value, uint16_t field) {
+  if (value.IsAbsent()) return Erase(name);
+  Member* old = FindMember(members_, name);
+  if (old == nullptr) return SetField(field, name, value);
+  if (old->field != field && field != kNoField) {
+    Erase(name);
+    return SetField(field, name, value);
+  }
+  old->value = value;
+  return *this;
+}
+
+ObjectBuilder& ObjectBuilder::SetCopyName(std::string_view name, Value value) {
+  if (value.IsAbsent() || FindMember(members_, name) != nullptr) return Set(name, value);
+  Append(arena_.Copy(name), value);
+  return *this;
+}
+
+ObjectBuilder& ObjectBuilder::SetField(uint16_t field, std::string_view name, Value value) {
+  auto at = members_.end();
+  if (field != kNoField) {
+    at = std::lower_bound(members_.begin(), members_.end(), field,
+                          [](const Member& member, uint16_t index) { return member.field < index; });
+    if (at != members_.end() && at->field == field) {
+      if (value.IsAbsent()) {
+        members_.erase(at);
+      } else {
+        at->value = value;
+      }
+      return *this;
+    }
+  }
+  if (!value.IsAbsent()) members_.insert(at, Member(name, value, field));
+  return *this;
+}
+
+ObjectBuilder& ObjectBuilder::Erase(std::string_view name) {
+  std::erase_if(members_, [name](const Member& member) { return member.name() == name; });
+  return *this;
+}
+
+Value ObjectBuilder::Get(std::string_view name) const {
+  for (const Member& member : members_) {
+    if (member.name() == name) return member.value;
+  }
+  return {};
+}
+
+Value ObjectBuilder::Build() {
+  Member* copy = arena_.AllocateArray<Member>(members_.size());
+  std::uninitialized_copy(members_.begin(), members_.end(), copy);
+  return Value::Object({copy, members_.size()});
+}
+
+Value ListBuilder::Build() {
+  Value* copy = arena_.AllocateArray<Value>(items_.size());
+  std::uninitialized_copy(items_.begin(), items_.end(), copy);
+  return Value::List({copy, items_.size()});
+}
+
+namespace {
+
+Value WithPathFrom(Arena& arena, const Value& root, std::span<const std::string_view> names, const Value& value) {
+  if (names.empty()) return value;
+  Value old = root.Get(names[0]);
+  if (value.IsAbsent() && old.IsAbsent()) return root;
+  Value child = WithPathFrom(arena, old, names.subspan(1), value);
+  ObjectBuilder builder(arena, root);
+  builder.SetCopyName(names[0], child);
+  return builder.Build();
+}
+
+}  // namespace
+
+Value WithPath(Arena& arena, const Value& root, std::initializer_list<std::string_view> names, Value value) {
+  return WithPathFrom(arena, root, {names.begin(), names.size()}, value);
+}
+
+}  // namespace homeostat::object
