@@ -1,0 +1,85 @@
+// Behaviour: what a schema can't say of a kind, as a handful of functions that the generic verbs call at fixed places.
+//
+// The order of a create: decode → defaults → managed fields → admission (changing) → prepare_create → metadata filled →
+// validate_create → warnings → admission (validating) → store. Of an update: the same with prepare_update, after the generic rules
+// (status or spec kept from the old object, generation) have been applied. A behaviour never decodes, patches, merges,
+// encodes or stores: those are done before and after it. Objects are typed trees of the kind's storage version.
+//
+// Every hook may be null: the generic rule alone then holds. Hooks are pure but for what RuleContext hands them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "homeostat/base/result.h"
+#include "homeostat/base/runtime.h"
+#include "homeostat/object/value.h"
+#include "homeostat/schema/field_errors.h"
+#include "homeostat/schema/kind.h"
+#include "kinds/user.h"
+
+namespace homeostat::kinds {
+
+// Reading other objects, as rules sometimes must (a PriorityClass, the namespace's quotas). What is read is current.
+class ObjectReader {
+ public:
+  virtual ~ObjectReader() = default;
+  // Null if there is none.
+  virtual object::DocumentPtr Get(std::string_view group, std::string_view plural, std::string_view ns,
+                                  std::string_view name) const = 0;
+  virtual std::vector<object::DocumentPtr> List(std::string_view group, std::string_view plural, std::string_view ns) const = 0;
+};
+
+// One write under way.
+struct RuleContext {
+  object::Arena& arena;            // new values go here
+  const schema::Kind& kind;        // storage version
+  std::string_view subresource;    // "" for the object itself
+  std::string_view ns;
+  const User& user;
+  Runtime& runtime;                // clock and randomness
+  const ObjectReader& objects;
+  bool dry_run = false;
+  std::vector<std::string>* warnings = nullptr;
+};
+
+using object::Value;
+using schema::FieldErrors;
+
+// How long an object may take to go; nullopt: it is removed at once.
+struct GracefulDeletion {
+  int64_t grace_period_seconds = 0;
+};
+
+struct Behaviour {
+  std::string_view group, kind;
+
+  // Messages of what is wrong with a name (upstream's wording, e.g. names.h); prefix: the name is a generateName. Null: DNS subdomain.
+  std::vector<std::string> (*validate_name)(std::string_view name, bool prefix) = nullptr;
+
+  Value (*prepare_create)(RuleContext&, Value object) = nullptr;
+  // subresource tells which write it is.
+  Value (*prepare_update)(RuleContext&, Value object, Value old) = nullptr;
+  void (*validate_create)(RuleContext&, Value object, FieldErrors&) = nullptr;
+  void (*validate_update)(RuleContext&, Value object, Value old, FieldErrors&) = nullptr;
+  // Texts for Warning headers; old is absent on create.
+  void (*warn)(RuleContext&, Value object, Value old) = nullptr;
+
+  // graceful_deletion kinds: the period to grant, given what the client asked for (nullopt: nothing).
+  std::optional<GracefulDeletion> (*graceful)(RuleContext&, Value object, std::optional<int64_t> requested) = nullptr;
+
+  // Table cells of columns that name a `cell`: append exactly one value a column, in order of the kind's columns that do.
+  void (*cells)(object::Arena&, Value object, WallTime now, std::vector<Value>& out) = nullptr;
+
+  // For kinds with several versions: from one version's tree to another's (of other_type), in either direction.
+  Value (*convert)(object::Arena&, Value object, const schema::Kind& from, const schema::Kind& to) = nullptr;
+};
+
+// The behaviour of a kind, or one with no hooks.
+const Behaviour& FindBehaviour(std::string_view group, std::string_view kind);
+
+}  // namespace homeostat::kinds
