@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds and runs the tests. usage: test.sh all|unit|tidy|golden|e2e
+# Ends with the line "N passed, M failed".
+set -uo pipefail
+cd "$(dirname "$0")/.."
+passed=0; failed=0
+# run NAME COMMAND...: one check; its output is shown when it fails.
+run() {
+  local name=$1; shift
+  local log; log=$(mktemp)
+  if "$@" >"$log" 2>&1; then
+    passed=$((passed + 1)); echo "ok    $name  $(grep -E '^[0-9]+ passed, [0-9]+ failed|\[  PASSED  \]' "$log" | tail -1)"
+  else
+    failed=$((failed + 1)); echo "FAIL  $name"; tail -n 60 "$log"
+  fi
+  rm -f "$log"
+}
+unit() {
+  local tests=build/*_test
+  for t in $tests; do [ -x "$t" ] && run "unit: $(basename "$t")" "$t" --gtest_brief=1; done
+}
+tidy() { run "tidy" python3 tests/tidy.py; }
+golden() { run "golden replay" tests/golden/run.sh; }
+e2e() { for t in tests/e2e/*_test.sh; do [ -e "$t" ] && run "e2e: $(basename "$t" .sh)" bash "$t"; done; }
+
+scripts/build.sh || { echo "0 passed, 1 failed"; exit 1; }
+case ${1:-all} in
+  all) tidy; unit; golden; e2e ;;
+  unit|tidy|golden|e2e) "$1" ;;
+  *) echo "usage: test.sh all|unit|tidy|golden|e2e" >&2; exit 2 ;;
+esac
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
