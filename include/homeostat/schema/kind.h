@@ -30,7 +30,9 @@ struct Subresource {
   GroupVersionKind kind;                 // what is sent or answered; group and version may differ from the parent's
   uint32_t verbs = 0;
   // scale only: where the numbers stand in the parent, as dotted paths.
-  std::string_view spec_replicas_path, status_replicas_path, selector_path;
+  std::string_view spec_replicas_path, status_replicas_path;
+  std::string_view selector_path;        // a LabelSelector, a map of labels, or a selector's text
+  std::string_view feature_gate;         // served only with this gate
 };
 
 // A column of a Table. Cells come from `path` (a JSONPath without braces) or, where that can't say it, from the kind's behaviour by `cell`.
@@ -48,6 +50,8 @@ enum class GenerationRule : uint8_t {
   kSpecOrAnnotations, // … or annotations did (Deployment)
   kAnyButMetadataAndStatus,
   kAsSent,            // stored as the client sent it
+  kAlwaysOne,         // 1 at creation, never raised
+  kAnyButMetadataOrLabels,  // anything outside metadata changed, or labels did (EndpointSlice)
 };
 
 enum class CollectDefault : uint8_t { kBackground, kOrphan, kUnsupported };
@@ -59,12 +63,14 @@ struct Kind {
   bool namespaced = true;
   uint32_t verbs = 0;
   const Type* type = nullptr;
+  const Type* list_type = nullptr;        // of list_kind; null for kinds that can't be listed
   std::span<const Subresource> subresources;
   std::span<const Column> columns;
   std::string_view storage_version;       // version that is written to the store
   std::string_view storage_version_hash;  // as discovery shows it
   std::string_view storage_prefix;        // under /registry/, e.g. deployments or services/specs
-  std::span<const std::string_view> selectable_fields;  // beyond metadata.name and metadata.namespace
+  // Beyond metadata.name and metadata.namespace: a path, or "label=path" where the accepted label isn't the path.
+  std::span<const std::string_view> selectable_fields;
   std::string_view feature_gate;          // served only with this gate
   bool served_by_default = true;
   // Version numbers of Kubernetes ("1.22") and what to use instead, for the Warning header; empty if not deprecated.
@@ -72,6 +78,7 @@ struct Kind {
 
   // Rules of writing.
   bool has_status = false;                // status is a subresource: ignored in other writes, wiped at creation
+  bool status_at_creation = false;        // … except that a create keeps what was sent
   bool create_on_update = false;          // PUT of a missing name creates
   bool unconditional_update = true;       // PUT without a resourceVersion is accepted
   bool graceful_deletion = false;         // DELETE marks first; someone finishes it
@@ -81,6 +88,8 @@ struct Kind {
   CollectDefault collect_default = CollectDefault::kBackground;
   // Field paths that server-side apply never records for a write to the main resource; and "subresource:path,path" for those of subresources.
   std::span<const std::string_view> reset_fields;
+  // Paths that a write of the status subresource takes from the stored object.
+  std::span<const std::string_view> status_keeps;
 
   const Subresource* FindSubresource(std::string_view name) const {
     for (const Subresource& sub : subresources) if (sub.name == name) return &sub;

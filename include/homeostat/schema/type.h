@@ -32,6 +32,10 @@ enum class Form : uint8_t {
   kStruct,       // named fields
   kList,
   kMap,          // string keys
+  // JSON schemas inside a CustomResourceDefinition; `element` is the schema's type.
+  kSchemaOrBool,    // JSON: a boolean or a schema; protobuf {1: bool, 2: schema}
+  kSchemaOrList,    // JSON: a schema or a list of them; protobuf {1: schema, 2: repeated schema}
+  kSchemaOrStrings, // JSON: a schema or a list of strings; protobuf {1: schema, 2: repeated string}
 };
 
 // Server-side apply's view of a list (structured-merge-diff; list_type of types.tsv). Unset means atomic.
@@ -59,7 +63,10 @@ struct Field {
   std::string_view name;          // JSON name
   std::string_view proto_name;    // the name in protobuf where it differs from JSON's, else the same
   uint32_t number = 0;            // protobuf number; 0 with kJsonOnly
-  uint32_t inline_number = 0;     // the field lives, on the wire, in a message at this number of the parent (Go's inlined structs)
+  // The field lives, on the wire, in a message at this number of the parent (Go's inlined structs). One inlined in an
+  // inlined one has the outer number in the low 16 bits and the inner in the high 16.
+  uint32_t inline_number = 0;
+  uint32_t inline_inner_number = 0;  // … and in there in another message, at this number; 0 where there is but one
   uint32_t flags = 0;
   const Type* type = nullptr;
   std::string_view merge_key;     // strategic merge of lists of objects
@@ -67,6 +74,7 @@ struct Field {
   std::string_view openapi_default;
   std::string_view feature_gate;  // comma separated; empty for none
   std::string_view documentation; // our own words
+  std::string_view inline_name;   // Go's name of the inlined struct, e.g. VolumeSource, which decoding errors show; outer.inner if nested
   bool Has(FieldFlag flag) const { return (flags & flag) != 0; }
 };
 
@@ -85,23 +93,31 @@ struct Type {
   Form form = Form::kStruct;
   // OpenAPI definition name, e.g. io.k8s.api.apps.v1.DeploymentSpec; empty for lists, maps and plain scalars.
   std::string_view name;
-  // Go's name, which decoding errors show, e.g. DeploymentSpec.
+  // Go's name, which decoding errors show, e.g. DeploymentSpec; with its package for a named type that is no struct,
+  // e.g. v1.PodPhase or v1.ResourceList.
   std::string_view go_name;
+  // The Go package shown before it ("v1" in v1.PodSpec, v1.RestartPolicy); empty for types without a name.
+  std::string_view go_package;
   std::string_view documentation;
 
   // kStruct: fields in declared order, which is JSON's order of output and the order of field indexes.
   std::span<const Field> fields;
   std::span<const uint16_t> by_name;    // field indexes sorted by JSON name
-  std::span<const uint16_t> by_number;  // field indexes in order of (inline_number or number, number): the wire order
+  std::span<const uint16_t> by_number;  // field indexes in order of (inline_number or number, inline_inner_number or number, number): the wire order
 
   // kList, kMap, and kStruct with additional properties.
   const Type* element = nullptr;
   ListType list_type = ListType::kAtomic;
+  bool list_type_declared = false;     // list_type (of a map or struct: atomic, or that it isn't) was stated, and is published in OpenAPI
+  bool wrapped_on_wire = false;        // a list that protobuf writes as a message with the items at number 1 (ExtraValue)
   std::span<const std::string_view> list_map_keys;
   bool atomic = false;                 // struct_type/map_type atomic: apply treats it as one value
   bool preserve_unknown_fields = false;
   bool embedded_resource = false;
   bool element_nullable = false;
+  // From a CustomResourceDefinition's schema: such objects are not Go structs, so zero values are kept as they were
+  // sent, values of a wrong kind are left for validation to report, and JSON is written in order of names.
+  bool structural = false;
   const Constraints* constraints = nullptr;
 
   // Index of the field of that JSON name, or -1.
