@@ -63,9 +63,7 @@ struct Field {
   std::string_view name;          // JSON name
   std::string_view proto_name;    // the name in protobuf where it differs from JSON's, else the same
   uint32_t number = 0;            // protobuf number; 0 with kJsonOnly
-  // The field lives, on the wire, in a message at this number of the parent (Go's inlined structs). One inlined in an
-  // inlined one has the outer number in the low 16 bits and the inner in the high 16.
-  uint32_t inline_number = 0;
+  uint32_t inline_number = 0;     // the field lives, on the wire, in a message at this number of the parent (Go's inlined structs)
   uint32_t inline_inner_number = 0;  // … and in there in another message, at this number; 0 where there is but one
   uint32_t flags = 0;
   const Type* type = nullptr;
@@ -93,8 +91,7 @@ struct Type {
   Form form = Form::kStruct;
   // OpenAPI definition name, e.g. io.k8s.api.apps.v1.DeploymentSpec; empty for lists, maps and plain scalars.
   std::string_view name;
-  // Go's name, which decoding errors show, e.g. DeploymentSpec; with its package for a named type that is no struct,
-  // e.g. v1.PodPhase or v1.ResourceList.
+  // Go's name, which decoding errors show, e.g. DeploymentSpec.
   std::string_view go_name;
   // The Go package shown before it ("v1" in v1.PodSpec, v1.RestartPolicy); empty for types without a name.
   std::string_view go_package;
