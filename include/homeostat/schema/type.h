@@ -112,10 +112,10 @@ struct Type {
   bool preserve_unknown_fields = false;
   bool embedded_resource = false;
   bool element_nullable = false;
+  const Constraints* constraints = nullptr;
   // From a CustomResourceDefinition's schema: such objects are not Go structs, so zero values are kept as they were
   // sent, values of a wrong kind are left for validation to report, and JSON is written in order of names.
   bool structural = false;
-  const Constraints* constraints = nullptr;
 
   // Index of the field of that JSON name, or -1.
   int FieldIndex(std::string_view json_name) const;
