@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <coroutine>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +34,41 @@ using Callback = std::move_only_function<void()>;
 enum class TimerId : uint64_t {};
 
 class Network;
+class Runtime;
+
+// A place in the loop's queue that costs no allocation: what awaits something holds one as a member, and destroying it
+// takes it out of the queue. At most one turn is due at a time. Loop only; the runtime may end first.
+class Wakeup {
+ public:
+  using Function = void (*)(Wakeup& self);
+
+  // Resumes `handle`.
+  Wakeup() = default;
+  // Calls the function instead.
+  explicit Wakeup(Function function) : function_(function) {}
+  Wakeup(const Wakeup&) = delete;
+  Wakeup& operator=(const Wakeup&) = delete;
+  ~Wakeup() { Cancel(); }
+
+  // Has its turn in a later turn of the loop; a turn that is due already stays as it is.
+  void Later(Runtime& runtime);
+  // Has its turn once the delay has passed, in place of one that is due.
+  void After(Runtime& runtime, std::chrono::nanoseconds delay);
+  void Cancel();
+  bool due() const { return runtime_ != nullptr; }
+
+  std::coroutine_handle<> handle;
+
+ private:
+  friend class Runtime;
+  Function function_ = nullptr;
+  Runtime* runtime_ = nullptr;  // set while a turn is due
+  // The runtime's bookkeeping.
+  bool timed_ = false;
+  uint64_t place_ = 0;
+  uint64_t sequence_ = 0;
+  std::chrono::nanoseconds deadline_{0};
+};
 
 class Runtime {
  public:
@@ -54,6 +90,14 @@ class Runtime {
 
   // Sockets; see net.h.
   virtual Network& network() = 0;
+
+ protected:
+  // The queue of wake-ups, for implementations; see src/base/internal/loop.h.
+  friend class Wakeup;
+  struct WakeupAccess;
+  virtual void Enqueue(Wakeup& wakeup) = 0;
+  virtual void EnqueueAfter(Wakeup& wakeup, Duration delay) = 0;
+  virtual void Dequeue(Wakeup& wakeup) = 0;
 };
 
 // The system's own clock, threads and sockets. Run() returns after Stop().
@@ -64,7 +108,7 @@ class RealRuntime : public Runtime {
   virtual void Run() = 0;
   // May be called from any thread and from signal handlers' self-pipe callbacks.
   virtual void Stop() = 0;
-  // Calls back on the loop for SIGTERM, SIGINT, SIGHUP …; the callback may fire many times.
+  // Calls back on the loop for SIGTERM, SIGINT, SIGHUP …; the callback may fire many times. Replaces an earlier one.
   virtual void OnSignal(int signal, std::function<void()> callback) = 0;
 };
 
@@ -73,6 +117,8 @@ class RealRuntime : public Runtime {
 class SimulatedRuntime : public Runtime {
  public:
   static std::unique_ptr<SimulatedRuntime> Make(uint64_t seed);
+  // What its network does from now on: each piece of bytes takes a time drawn from this range (0 at first).
+  virtual void SetNetworkLatency(Duration shortest, Duration longest) = 0;
   virtual uint64_t seed() const = 0;
   // Runs until nothing is ready and no timer is due before `until` has passed; true if work is left for later.
   virtual void RunFor(Duration duration) = 0;
@@ -92,7 +138,8 @@ Task<void> Yield(Runtime& runtime);
 template <class T>
 Task<T> RunOffLoop(Runtime& runtime, std::move_only_function<T()> work);
 
-// A moment that many can wait for: Notify wakes all who wait now. Loop only.
+// A moment that many can wait for: Notify wakes all who wait now, each in a later turn. Who still waits when the signal
+// is destroyed is not woken any more. Loop only.
 class Signal {
  public:
   explicit Signal(Runtime& runtime) : runtime_(runtime) {}
@@ -112,20 +159,25 @@ class Signal {
 
    private:
     friend class Signal;
+    void Leave();
+
     Signal* signal_;
-    std::coroutine_handle<> handle_;
+    Wakeup wakeup_;
     Awaiter* previous_ = nullptr;
     Awaiter* next_ = nullptr;
-    std::shared_ptr<bool> cancelled_;
+    bool listed_ = false;
   };
   // `auto wait = signal.Wait(); co_await wait;`
   Awaiter Wait() { return Awaiter(*this); }
-  // Waits for Notify, at most that long; false when time ran out.
+  // Waits for Notify, at most that long; false when time ran out. The signal must outlive the wait.
   Task<bool> WaitFor(Duration limit);
 
  private:
+  struct TimedAwaiter;
+
   Runtime& runtime_;
   Awaiter* first_ = nullptr;
+  Awaiter* last_ = nullptr;
 };
 
 }  // namespace homeostat

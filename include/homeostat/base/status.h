@@ -48,6 +48,8 @@ class Status {
   const std::string& reason() const { return rep_->reason; }
   const std::string& message() const { return rep_->message; }
   const StatusDetails& details() const { return rep_->details; }
+  // Upstream answers "details":{} for some errors and leaves details out for others: true once details were given.
+  bool has_details() const { return rep_->has_details; }
 
   Status WithDetails(StatusDetails details) const;
   Status WithMessage(std::string_view message) const;
@@ -68,9 +70,10 @@ class Status {
     std::string reason;
     std::string message;
     StatusDetails details;
+    bool has_details = false;
     bool operator==(const Rep&) const = default;
   };
-  explicit Status(std::shared_ptr<const Rep> rep) : rep_(std::move(rep)) {}
+  explicit Status(Rep rep) : rep_(std::make_shared<const Rep>(std::move(rep))) {}
   std::shared_ptr<const Rep> rep_;
 };
 
@@ -83,12 +86,20 @@ Status AlreadyExistsError(std::string_view group, std::string_view resource, std
 // detail: why, e.g. "the object has been modified; please apply your changes to the latest version and try again".
 Status ConflictError(std::string_view group, std::string_view resource, std::string_view name, std::string_view detail);
 Status BadRequestError(std::string_view message);
+// "Internal error occurred: …", for clients.
 Status InternalError(std::string_view message);
+// An error of the system that people read in logs or on the terminal: the message as it is, code 500, InternalError.
+Status SystemError(std::string_view message);
+// "open /etc/x: permission denied": what was tried, and the text of an errno.
+Status SystemError(std::string_view context, int error_number);
 Status UnauthorizedError(std::string_view message = "Unauthorized");
 Status ExpiredError(std::string_view message);
+// "Timeout: " and the message.
 Status TimeoutError(std::string_view message, int retry_after_seconds = 0);
 Status TooManyRequestsError(std::string_view message, int retry_after_seconds);
-Status RequestTooLargeError(std::string_view message);
+Status ServiceUnavailableError(std::string_view message);
+// detail: e.g. "limit is 3145728"; the message names the fault in front of it.
+Status RequestTooLargeError(std::string_view detail);
 Status MethodNotSupportedError(std::string_view group, std::string_view resource, std::string_view verb);
 Status NotAcceptableError(std::string_view message);
 Status UnsupportedMediaTypeError(std::string_view message);

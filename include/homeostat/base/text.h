@@ -1,0 +1,24 @@
+// Small helpers for text that people and machines read: quoting as Go does it, and base64.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace homeostat {
+
+// Text in double quotes with Go's escapes, as the verb %q prints it: Kubernetes' messages quote names and values so.
+std::string GoQuote(std::string_view text);
+
+// Base64 with the standard alphabet and padding (RFC 4648, section 4), as JSON carries bytes.
+std::string Base64Encode(std::string_view bytes);
+// nullopt for anything that is not exactly one standard encoding; line breaks are skipped, as Go's decoder does.
+std::optional<std::string> Base64Decode(std::string_view text);
+// The alphabet that is safe in URLs, without padding (RFC 4648, section 5): tokens and WebSocket bearer protocols.
+std::string Base64UrlEncode(std::string_view bytes);
+std::optional<std::string> Base64UrlDecode(std::string_view text);
+
+// Appends text with every control character (and the backslash) as an escape, so that it stays on one line.
+void AppendOneLine(std::string& out, std::string_view text);
+
+}  // namespace homeostat
