@@ -1,0 +1,28 @@
+// The built-in kinds and types: everything that api/ describes, in constant tables.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "homeostat/schema/kind.h"
+#include "homeostat/schema/type.h"
+
+namespace homeostat::api {
+
+// Every built-in kind in every version, also those that a default server doesn't serve (Kind::served_by_default).
+std::span<const schema::Kind* const> AllKinds();
+
+// Every type with a definition name, sorted by it.
+std::span<const schema::Type* const> AllTypes();
+
+// By OpenAPI definition name, e.g. io.k8s.api.apps.v1.DeploymentSpec. Null if there is none.
+const schema::Type* FindType(std::string_view definition_name);
+
+// The kind of a resource. Null if it is no built-in one.
+const schema::Kind* FindKind(std::string_view group, std::string_view version, std::string_view kind);
+
+// The type of anything that carries kind and apiVersion: kinds, their lists, options (PodExecOptions), Scale, Eviction,
+// TokenRequest. Those of meta.k8s.io (Status, DeleteOptions, WatchEvent …) are found in every group and version.
+const schema::Type* FindTypeOfKind(std::string_view group, std::string_view version, std::string_view kind);
+
+}  // namespace homeostat::api
