@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <optional>
 
 #include "homeostat/base/result.h"
 #include "homeostat/base/task.h"
@@ -66,8 +66,6 @@ class Wakeup {
   // The runtime's bookkeeping.
   bool timed_ = false;
   uint64_t place_ = 0;
-  uint64_t sequence_ = 0;
-  std::chrono::nanoseconds deadline_{0};
 };
 
 class Runtime {
@@ -82,7 +80,8 @@ class Runtime {
 
   // Runs the callback in a later turn of the loop. May be called from any thread.
   virtual void Post(Callback callback) = 0;
-  // Runs it once after the delay, on the loop. Cancelling a timer that has fired is harmless. Loop only.
+  // Runs it once after the delay, on the loop; the real runtime may be a millisecond late. Cancelling a timer that has
+  // fired is harmless. Loop only.
   virtual TimerId After(Duration delay, Callback callback) = 0;
   virtual void CancelTimer(TimerId timer) = 0;
   // Runs `work` on a thread of a small pool (simulated: in a later turn), then `done` on the loop. For disk and process calls.
@@ -91,10 +90,10 @@ class Runtime {
   // Sockets; see net.h.
   virtual Network& network() = 0;
 
+  struct WakeupAccess;  // for implementations; see src/base/internal/loop.h
+
  protected:
-  // The queue of wake-ups, for implementations; see src/base/internal/loop.h.
   friend class Wakeup;
-  struct WakeupAccess;
   virtual void Enqueue(Wakeup& wakeup) = 0;
   virtual void EnqueueAfter(Wakeup& wakeup, Duration delay) = 0;
   virtual void Dequeue(Wakeup& wakeup) = 0;
@@ -132,6 +131,10 @@ class SimulatedRuntime : public Runtime {
 Task<void> Sleep(Runtime& runtime, Duration delay);
 // Lets everything else that is ready run first.
 Task<void> Yield(Runtime& runtime);
+
+// Awaits the task for at most that long: nullopt, and the task destroyed, when time ran out first.
+template <class T>
+Task<std::optional<T>> Within(Runtime& runtime, Duration limit, Task<T> task);
 
 // Runs a function off the loop and completes with what it returned. `work` must own what it uses: the awaiting task
 // may be destroyed while it runs.

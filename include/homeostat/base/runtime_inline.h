@@ -46,7 +46,53 @@ class OffLoopAwaiter {
   std::shared_ptr<OffLoopState<T>> state_;
 };
 
+// A task and a timer beside it; whichever comes first ends the other.
+template <class T>
+class WithinAwaiter {
+ public:
+  WithinAwaiter(Runtime& runtime, Duration limit, Task<T> task) : runtime_(runtime), limit_(limit), task_(std::move(task)) {
+    timer_.owner = this;
+  }
+  WithinAwaiter(const WithinAwaiter&) = delete;
+  bool await_ready() const noexcept { return false; }
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<> handle) {
+    timer_.waiting = handle;
+    timer_.After(runtime_, limit_);
+    auto inner = task_.operator co_await();
+    return inner.await_suspend(handle);
+  }
+  std::optional<T> await_resume() {
+    timer_.Cancel();
+    if (!task_.valid()) return std::nullopt;
+    auto inner = task_.operator co_await();
+    return inner.await_resume();
+  }
+
+ private:
+  struct Timer : Wakeup {
+    Timer() : Wakeup(&WithinAwaiter::OnTimer) {}
+    WithinAwaiter* owner = nullptr;
+    std::coroutine_handle<> waiting;
+  };
+  static void OnTimer(Wakeup& wakeup) {
+    auto& timer = static_cast<Timer&>(wakeup);
+    timer.owner->task_ = Task<T>();
+    timer.waiting.resume();
+  }
+
+  Runtime& runtime_;
+  Duration limit_;
+  Task<T> task_;
+  Timer timer_;
+};
+
 }  // namespace runtime_internal
+
+template <class T>
+Task<std::optional<T>> Within(Runtime& runtime, Duration limit, Task<T> task) {
+  runtime_internal::WithinAwaiter<T> awaiter(runtime, limit, std::move(task));
+  co_return co_await awaiter;
+}
 
 template <class T>
 Task<T> RunOffLoop(Runtime& runtime, std::move_only_function<T()> work) {

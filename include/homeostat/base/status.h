@@ -31,6 +31,7 @@ struct StatusDetails {
   std::string uid;
   std::vector<StatusCause> causes;
   int32_t retry_after_seconds = 0;
+  bool shown = false;   // written as {} even when nothing is in it, as upstream does for some errors
   bool empty() const {
     return name.empty() && group.empty() && kind.empty() && uid.empty() && causes.empty() && retry_after_seconds == 0;
   }
