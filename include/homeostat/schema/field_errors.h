@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "homeostat/base/status.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/value.h"
 #include "homeostat/schema/type.h"
 
@@ -77,9 +78,6 @@ class FieldPath {
   std::array<Part, 4> parts_;
   uint8_t count_ = 0;
 };
-
-// Text in double quotes with Go's escapes, as %q prints it.
-std::string GoQuote(std::string_view text);
 
 // A refused value as messages show it. Strings in quotes, numbers and booleans plain, everything else as JSON.
 class BadValue {

@@ -1,0 +1,51 @@
+// Conform: an untyped tree (parsed JSON, YAML or CBOR, or the result of a patch) becomes a typed one.
+//
+// A typed tree is canonical: it holds exactly what a Go struct of the type would hold after decoding.
+//   - Members carry field indexes and the table's names, in field order; map entries are sorted by key.
+//   - What is zero to Go is absent, unless the field is a pointer; null is absent (a null item of a list is a zero item).
+//     So are empty lists and maps: Kubernetes stores built-in kinds as protobuf, which does not know them.
+//   - Quantities, times and durations are texts in canonical form; []byte is Bytes; a float64 is a Double.
+//   - Subtrees of untyped fields (RawExtension, FieldsV1, JSON) stay as they were.
+// Structural types (custom resources) differ: zero values stay, and so do values of a wrong kind, for validation to
+// report; null stays where the field is nullable or has no default.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "homeostat/base/result.h"
+#include "homeostat/object/value.h"
+#include "homeostat/schema/type.h"
+
+namespace homeostat::schema {
+
+// What strict decoding objects to. Parsers add the duplicates they see, Conform the fields it does not know.
+struct ConformReport {
+  // False: unknown fields are dropped without a word (fieldValidation=Ignore), which is faster.
+  bool collect = true;
+  // `unknown field "spec.foo"`, `duplicate field "spec.replicas"`: each once, at most 100, in the order found. Each is the
+  // text of one Warning under fieldValidation=Warn.
+  std::vector<std::string> problems;
+
+  // The path is spelt as in spec.template.spec.containers[0].foo.
+  void AddUnknown(std::string_view path) { Add("unknown field ", path); }
+  void AddDuplicate(std::string_view path) { Add("duplicate field ", path); }
+  // "strict decoding error: unknown field "a", duplicate field "b"": the refusal under fieldValidation=Strict.
+  std::string StrictMessage() const;
+
+ private:
+  void Add(std::string_view what, std::string_view path);
+};
+
+// The typed tree of an untyped one. A tree that was conformed to the same type before comes out equal. Shares texts and
+// untyped subtrees with the input. Trees nested deeper than 1000 objects are refused.
+//
+// Errors are 400 with Go's text, e.g. `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas
+// of type int32`; the caller puts its own words before it (what could not be handled as what).
+Result<object::Value> Conform(object::Arena& arena, const object::Value& untyped, const Type& type, ConformReport& report);
+
+// How Go's messages name a type: v1.Container, []v1.Container, map[string]string.
+std::string GoTypeName(const Type& type);
+
+}  // namespace homeostat::schema

@@ -1,0 +1,339 @@
+#include "homeostat/schema/conform.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "homeostat/base/text.h"
+#include "homeostat/object/json.h"
+#include "schema/internal/presence.h"
+#include "schema/internal/scalars.h"
+#include "schema/internal/tree.h"
+
+namespace homeostat::schema {
+
+using internal::ElementType;
+using object::Arena;
+using object::kNoField;
+using object::Member;
+using object::Value;
+
+void ConformReport::Add(std::string_view what, std::string_view path) {
+  constexpr size_t kMost = 100;
+  if (!collect || problems.size() >= kMost) return;
+  std::string problem = std::string(what) + GoQuote(path);
+  if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(std::move(problem));
+}
+
+std::string ConformReport::StrictMessage() const {
+  std::string message = "strict decoding error: ";
+  for (size_t i = 0; i < problems.size(); ++i) {
+    if (i > 0) message += ", ";
+    message += problems[i];
+  }
+  return message;
+}
+
+std::string GoTypeName(const Type& type) {
+  if (!type.go_name.empty()) {
+    std::string package(type.go_package);
+    if (package.empty() && type.form == Form::kStruct) {
+      // io.k8s.api.apps.v1.DeploymentSpec is of package v1.
+      std::string_view rest = type.name.substr(0, type.name.rfind('.') == std::string_view::npos ? 0 : type.name.rfind('.'));
+      package = rest.substr(rest.rfind('.') + 1);
+    }
+    return package.empty() ? std::string(type.go_name) : package + "." + std::string(type.go_name);
+  }
+  if (type.form == Form::kList) return "[]" + GoTypeName(ElementType(type));
+  if (type.form == Form::kMap) return "map[string]" + GoTypeName(ElementType(type));
+  return type.IsScalar() ? std::string(ScalarType(type.form).go_name) : std::string(type.name);
+}
+
+namespace {
+
+// Where the walk is: one frame on the stack for each step from the root.
+struct Frame {
+  const Frame* parent = nullptr;
+  const Type* type = nullptr;    // the struct that `field` belongs to; null for items and entries
+  const Field* field = nullptr;
+  std::string_view key = {};     // of a map's entry
+  size_t index = 0;              // of a list's item
+  bool go_root = false;          // Go decodes the field's value by itself: its errors name paths from there
+};
+
+// spec.containers[0].foo
+void AppendStrictPath(const Frame* frame, std::string& out) {
+  if (frame == nullptr) return;
+  AppendStrictPath(frame->parent, out);
+  if (frame->field == nullptr && frame->key.data() == nullptr) {
+    out += '[' + std::to_string(frame->index) + ']';
+    return;
+  }
+  if (!out.empty()) out += '.';
+  out += frame->field != nullptr ? frame->field->name : frame->key;
+}
+
+// Go's path in type errors: fields alone, with the names of inlined structs.
+void AppendGoPath(const Frame* frame, std::string& out) {
+  if (frame == nullptr || frame->go_root) return;
+  AppendGoPath(frame->parent, out);
+  if (frame->field == nullptr) return;
+  const Field& field = *frame->field;
+  std::string_view inlined = field.inline_name;
+  if (inlined.empty() && field.Has(kJsonOnly)) inlined = "TypeMeta";
+  if (!out.empty()) out += '.';
+  if (!inlined.empty()) (out += inlined) += '.';
+  out += field.name;
+}
+
+class Conformer {
+ public:
+  Conformer(Arena& arena, ConformReport* report) : arena_(arena), report_(report) {}
+
+  Result<Value> Run(const Type& type, const Value& value) {
+    Value result = Convert(type, value, nullptr);
+    if (hard_error_) return Fail(BadRequestError(*hard_error_));
+    if (soft_error_) return Fail(BadRequestError(*soft_error_));
+    return result ? result : internal::ZeroElement(type);
+  }
+
+ private:
+  // A value's typed form; absent if it is zero to Go, or if there was an error.
+  Value Convert(const Type& type, const Value& value, const Frame* frame) {
+    switch (type.form) {
+      case Form::kStruct: return ConvertStruct(type, value, frame);
+      case Form::kList: return ConvertList(type, value, frame);
+      case Form::kMap: return ConvertMap(type, value, frame);
+      case Form::kSchemaOrBool:
+      case Form::kSchemaOrList:
+      case Form::kSchemaOrStrings: return ConvertVariant(type, value);
+      case Form::kFieldsV1:
+      case Form::kRawExtension:
+      case Form::kJson: return value.IsNull() ? Value() : value;
+      default: return ConvertScalar(type, value, frame);
+    }
+  }
+
+  Value ConvertScalar(const Type& type, const Value& value, const Frame* frame) {
+    if (value.IsNull() && type.form != Form::kDuration) return {};
+    switch (type.form) {
+      case Form::kBool: return value.IsBool() ? value : WrongKind(type, value, frame);
+      case Form::kString: return value.IsString() ? value : WrongKind(type, value, frame);
+      case Form::kInt32: return ConvertInt(type, value, frame, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+      case Form::kUint32: return ConvertInt(type, value, frame, 0, std::numeric_limits<uint32_t>::max());
+      case Form::kInt64: return ConvertInt(type, value, frame, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
+      case Form::kUint64: return ConvertInt(type, value, frame, 0, std::numeric_limits<int64_t>::max());
+      case Form::kDouble:
+        if (value.IsInt() && !type.structural) return Value::Double(static_cast<double>(value.AsInt()));
+        return value.IsNumber() ? value : WrongKind(type, value, frame);
+      case Form::kBytes: return ConvertBytes(type, value, frame);
+      default: return ConvertCanonical(type, value);
+    }
+  }
+
+  Value ConvertInt(const Type& type, const Value& value, const Frame* frame, int64_t least, int64_t most) {
+    if (value.IsInt() && value.AsInt() >= least && value.AsInt() <= most) return value;
+    if (value.IsNumber() && !type.structural) {
+      return SoftError(type, "number " + internal::NumberText(value), frame);
+    }
+    return WrongKind(type, value, frame);
+  }
+
+  Value ConvertBytes(const Type& type, const Value& value, const Frame* frame) {
+    if (value.IsBytes() || (type.structural && value.IsString())) return value;
+    if (value.IsList() && !type.structural) return BytesOfList(value, frame);
+    if (!value.IsString()) return WrongKind(type, value, frame);
+    auto octets = object::DecodeBase64(value.AsString());
+    if (octets) return Value::BytesCopy(arena_, *octets);
+    if (!soft_error_) soft_error_ = octets.error().message();
+    return {};
+  }
+
+  // Go takes a list of small numbers for bytes, too.
+  Value BytesOfList(const Value& list, const Frame* frame) {
+    static constexpr Type kByte{.form = Form::kUint32, .go_name = "uint8"};
+    std::string octets;
+    for (const Value& item : list.items()) {
+      Value number = item.IsNull() ? Value::Int(0) : ConvertInt(kByte, item, frame, 0, 255);
+      octets += static_cast<char>(number.AsInt());
+    }
+    return Value::BytesCopy(arena_, octets);
+  }
+
+  Value ConvertCanonical(const Type& type, const Value& value) {
+    if (type.structural) return value;
+    auto canonical = internal::CanonicalScalar(arena_, type.form, value);
+    if (canonical) return *canonical;
+    HardError(std::move(canonical.error()));
+    return {};
+  }
+
+  Value ConvertStruct(const Type& type, const Value& value, const Frame* frame) {
+    if (!value.IsObject()) return value.IsNull() ? Value() : WrongKind(type, value, frame);
+    if (!Enter()) return {};
+    Member* members = arena_.AllocateArray<Member>(value.size());
+    size_t count = 0;
+    size_t expected = 0;  // members mostly come in the table's order
+    for (const Member& member : value.members()) {
+      int index = IndexOf(type, member, expected);
+      if (index < 0) {
+        if (Value kept = Unknown(type, member, frame)) new (&members[count++]) Member(member.name(), kept);
+      } else {
+        expected = static_cast<size_t>(index) + 1;
+        const Field& field = type.fields[static_cast<size_t>(index)];
+        // The metadata of custom resources is a Go struct within something that is none.
+        Frame here{.parent = frame, .type = &type, .field = &field, .go_root = type.structural && !field.type->structural};
+        Value converted = Convert(*field.type, member.value, &here);
+        if (Value kept = Kept(type, field, member.value, converted); !kept.IsAbsent()) {
+          new (&members[count++]) Member(field.name, kept, static_cast<uint16_t>(index));
+        }
+      }
+      if (hard_error_) return {};
+    }
+    --depth_;
+    return Value::Object({members, internal::SortByField({members, count})});
+  }
+
+  static int IndexOf(const Type& type, const Member& member, size_t expected) {
+    size_t known = member.field;
+    if (known < type.fields.size() && type.fields[known].name.data() == member.name_data) return member.field;
+    if (expected < type.fields.size() && type.fields[expected].name == member.name()) return static_cast<int>(expected);
+    return type.FieldIndex(member.name());
+  }
+
+  // What remains of a field's value: absent if it is left out.
+  static Value Kept(const Type& parent, const Field& field, const Value& original, const Value& converted) {
+    if (original.IsNull()) {
+      bool keep = field.Has(kNullable) || (parent.structural && field.default_json.empty());
+      return keep ? original : Value();
+    }
+    if (parent.structural) return converted.IsAbsent() ? original : converted;
+    if (!converted) return {};
+    if (field.Has(kPointer)) return converted;
+    return internal::IsZero(*field.type, converted) ? Value() : converted;
+  }
+
+  // The value under which a member that is not in the table is kept; absent if it is dropped.
+  Value Unknown(const Type& type, const Member& member, const Frame* frame) {
+    if (type.element != nullptr) {
+      Frame here{.parent = frame, .key = member.name()};
+      return Convert(*type.element, member.value, &here);
+    }
+    if (type.preserve_unknown_fields) return member.value;
+    if (report_ != nullptr && report_->collect) {
+      std::string path;
+      AppendStrictPath(frame, path);
+      if (!path.empty()) path += '.';
+      path += member.name();
+      report_->AddUnknown(path);
+    }
+    return {};
+  }
+
+  Value ConvertList(const Type& type, const Value& value, const Frame* frame) {
+    if (!value.IsList()) return value.IsNull() ? Value() : WrongKind(type, value, frame);
+    if (!Enter()) return {};
+    const Type& element = ElementType(type);
+    Value* items = arena_.AllocateArray<Value>(value.size());
+    for (size_t i = 0; i < value.size(); ++i) {
+      Frame here{.parent = frame, .index = i};
+      new (&items[i]) Value(ConvertElement(type, element, value.items()[i], &here));
+      if (hard_error_) return {};
+    }
+    --depth_;
+    return Value::List({items, value.size()});
+  }
+
+  Value ConvertMap(const Type& type, const Value& value, const Frame* frame) {
+    if (!value.IsObject()) return value.IsNull() ? Value() : WrongKind(type, value, frame);
+    if (!Enter()) return {};
+    const Type& element = ElementType(type);
+    Member* members = arena_.AllocateArray<Member>(value.size());
+    size_t count = 0;
+    for (const Member& member : value.members()) {
+      std::string_view key = member.name().empty() ? std::string_view("") : member.name();
+      Frame here{.parent = frame, .key = key};
+      new (&members[count++]) Member(key, ConvertElement(type, element, member.value, &here));
+      if (hard_error_) return {};
+    }
+    --depth_;
+    return Value::Object({members, internal::SortByName({members, count})});
+  }
+
+  // Items and entries can't be absent: zero stands for them.
+  Value ConvertElement(const Type& container, const Type& element, const Value& value, const Frame* frame) {
+    if (value.IsNull() && (container.element_nullable || container.structural)) return value;
+    Value converted = Convert(element, value, frame);
+    return converted ? converted : internal::ZeroElement(element);
+  }
+
+  // A schema or something else. Go decodes these by themselves: errors name paths within them, and unknown fields in them
+  // are not reported.
+  Value ConvertVariant(const Type& type, const Value& value) {
+    if (value.IsBool() && type.form == Form::kSchemaOrBool) return value;
+    bool list = value.IsList() && type.form != Form::kSchemaOrBool;
+    if (!value.IsObject() && !list) {
+      if (type.form == Form::kSchemaOrBool) HardError("boolean or JSON schema expected");
+      return {};
+    }
+    ConformReport* report = report_;
+    report_ = nullptr;
+    Value result;
+    if (list) {
+      const Type items{.form = Form::kList, .element = &ElementType(type)};
+      result = ConvertList(items, value, nullptr);
+    } else {
+      result = ConvertStruct(ElementType(type), value, nullptr);
+    }
+    report_ = report;
+    if (soft_error_ && !hard_error_) HardError(*soft_error_);
+    return list && result.empty() ? Value() : result;
+  }
+
+  bool Enter() {
+    if (++depth_ <= internal::kMaxDepth) return true;
+    HardError("json: exceeded max depth");
+    return false;
+  }
+
+  Value WrongKind(const Type& type, const Value& value, const Frame* frame) {
+    if (type.structural) return value;
+    return SoftError(type, internal::JsonKindName(value), frame);
+  }
+
+  // Go goes on after such an error and reports the first.
+  Value SoftError(const Type& type, std::string_view found, const Frame* frame) {
+    if (soft_error_) return {};
+    std::string message = "json: cannot unmarshal " + std::string(found) + " into Go ";
+    const Frame* innermost = frame;
+    while (innermost != nullptr && innermost->field == nullptr && !innermost->go_root) innermost = innermost->parent;
+    if (innermost != nullptr && innermost->go_root) innermost = nullptr;
+    if (innermost == nullptr) {
+      message += "value";
+    } else {
+      std::string path;
+      AppendGoPath(frame, path);
+      message += "struct field " + std::string(innermost->type->go_name) + "." + path;
+    }
+    soft_error_ = message + " of type " + GoTypeName(type);
+    return {};
+  }
+
+  // Go stops at such an error, whatever it found before.
+  void HardError(std::string message) {
+    if (!hard_error_) hard_error_ = std::move(message);
+  }
+
+  Arena& arena_;
+  ConformReport* report_;
+  std::optional<std::string> soft_error_, hard_error_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Result<Value> Conform(Arena& arena, const Value& untyped, const Type& type, ConformReport& report) {
+  return Conformer(arena, &report).Run(type, untyped);
+}
+
+}  // namespace homeostat::schema

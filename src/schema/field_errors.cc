@@ -1,0 +1,160 @@
+#include "homeostat/schema/field_errors.h"
+
+#include <charconv>
+
+#include "homeostat/object/json.h"
+#include "homeostat/schema/json_encoder.h"
+
+namespace homeostat::schema {
+
+FieldPath FieldPath::With(Part part) && {
+  if (count_ < parts_.size()) {
+    Append(part);
+    return std::move(*this);
+  }
+  FieldPath longer;
+  longer.owned_parent_ = std::make_shared<const FieldPath>(std::move(*this));
+  longer.parent_ = longer.owned_parent_.get();
+  longer.Append(part);
+  return longer;
+}
+
+void FieldPath::AppendTo(std::string& out) const {
+  if (parent_ != nullptr) parent_->AppendTo(out);
+  for (size_t i = 0; i < count_; ++i) {
+    const Part& part = parts_[i];
+    if (part.kind == Part::Kind::kName) {
+      if (!out.empty()) out += '.';
+      out.append(part.text, part.size);
+      continue;
+    }
+    out += '[';
+    if (part.kind == Part::Kind::kKey) {
+      out.append(part.text, part.size);
+    } else {
+      out += std::to_string(part.size);
+    }
+    out += ']';
+  }
+}
+
+std::string FieldPath::String() const {
+  if (IsRoot()) return "<nil>";
+  std::string text;
+  AppendTo(text);
+  return text;
+}
+
+BadValue::BadValue(double value) {
+  // Go prints a double with %v: the shortest text, with an exponent below 1e-4 and from 1e21 on.
+  char text[32];
+  double magnitude = value < 0 ? -value : value;
+  bool exponent = magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e21);
+  auto end = std::to_chars(text, text + sizeof text, value, exponent ? std::chars_format::scientific : std::chars_format::fixed).ptr;
+  text_.assign(text, end);
+}
+
+BadValue::BadValue(const object::Value& value) {
+  switch (value.kind()) {
+    case object::ValueKind::kString: text_ = GoQuote(value.AsString()); break;
+    case object::ValueKind::kDouble: text_ = BadValue(value.AsDouble()).text_; break;
+    default: text_ = object::JsonText(value);
+  }
+}
+
+BadValue::BadValue(const Type& type, const object::Value& value) {
+  if (type.form == Form::kString && value.IsString()) {
+    text_ = GoQuote(value.AsString());
+  } else if (value.IsAbsent()) {
+    text_ = "null";
+  } else {
+    EncodeJson(type, value, text_);
+  }
+}
+
+void FieldErrors::Report(const FieldPath& path, std::string_view reason, std::string_view title, std::string_view value,
+                         std::string_view detail) {
+  std::string message(title);
+  for (std::string_view part : {value, detail}) {
+    if (part.empty()) continue;
+    message += ": ";
+    message += part;
+  }
+  causes_.push_back({std::string(reason), std::move(message), path.String()});
+}
+
+void FieldErrors::Required(const FieldPath& path, std::string_view detail) {
+  Report(path, "FieldValueRequired", "Required value", {}, detail);
+}
+
+void FieldErrors::Invalid(const FieldPath& path, const BadValue& value, std::string_view detail) {
+  Report(path, "FieldValueInvalid", "Invalid value", value.text(), detail);
+}
+
+void FieldErrors::TypeInvalid(const FieldPath& path, const BadValue& value, std::string_view detail) {
+  Report(path, "FieldValueTypeInvalid", "Invalid value", value.text(), detail);
+}
+
+void FieldErrors::NotSupported(const FieldPath& path, const BadValue& value, std::span<const std::string_view> supported) {
+  std::string detail;
+  for (std::string_view one : supported) {
+    detail += detail.empty() ? "supported values: " : ", ";
+    detail += GoQuote(one);
+  }
+  Report(path, "FieldValueNotSupported", "Unsupported value", value.text(), detail);
+}
+
+void FieldErrors::Duplicate(const FieldPath& path, const BadValue& value) {
+  Report(path, "FieldValueDuplicate", "Duplicate value", value.text(), {});
+}
+
+void FieldErrors::NotFound(const FieldPath& path, const BadValue& value) {
+  Report(path, "FieldValueNotFound", "Not found", value.text(), {});
+}
+
+void FieldErrors::Forbidden(const FieldPath& path, std::string_view detail) {
+  Report(path, "FieldValueForbidden", "Forbidden", {}, detail);
+}
+
+namespace {
+
+std::string Count(int64_t number, std::string_view unit) {
+  return std::to_string(number) + " " + std::string(unit) + (number == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void FieldErrors::TooLong(const FieldPath& path, int64_t max_bytes) {
+  Report(path, "FieldValueTooLong", "Too long", {},
+         max_bytes < 0 ? "value is too long" : "may not be more than " + Count(max_bytes, "byte"));
+}
+
+void FieldErrors::TooLongCharacters(const FieldPath& path, int64_t max_characters) {
+  Report(path, "FieldValueTooLong", "Too long", {},
+         max_characters < 0 ? "value is too long" : "may not be more than " + Count(max_characters, "character"));
+}
+
+void FieldErrors::TooShort(const FieldPath& path, int64_t min_characters) {
+  Report(path, "FieldValueTooShort", "Too short", {},
+         min_characters < 0 ? "value is too short" : "must be at least " + Count(min_characters, "character"));
+}
+
+void FieldErrors::TooMany(const FieldPath& path, int64_t count, int64_t max_items) {
+  Report(path, "FieldValueTooMany", "Too many", count < 0 ? "" : std::to_string(count),
+         max_items < 0 ? "has too many items" : "must have at most " + Count(max_items, "item"));
+}
+
+void FieldErrors::TooFew(const FieldPath& path, int64_t count, int64_t min_items) {
+  Report(path, "FieldValueTooFew", "Too few", count < 0 ? "" : std::to_string(count),
+         min_items < 0 ? "has too few items" : "must have at least " + Count(min_items, "item"));
+}
+
+void FieldErrors::Internal(const FieldPath& path, std::string_view message) {
+  Report(path, "InternalError", "Internal error", {}, message);
+}
+
+void FieldErrors::Add(std::vector<StatusCause> causes) {
+  for (StatusCause& cause : causes) causes_.push_back(std::move(cause));
+}
+
+}  // namespace homeostat::schema

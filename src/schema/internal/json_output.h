@@ -1,0 +1,75 @@
+// JsonOutput: appends JSON text to a string, fast: room is made in large steps, and a text without anything to escape is
+// copied at once. What is rarer is left to object::AppendJson and its like.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "homeostat/object/value.h"
+
+namespace homeostat::schema::internal {
+
+// While one is alive the string is longer than its content; the destructor trims it.
+class JsonOutput {
+ public:
+  explicit JsonOutput(std::string& out) : out_(out) { Open(kStep); }
+  ~JsonOutput() { Trim(); }
+  JsonOutput(const JsonOutput&) = delete;
+  JsonOutput& operator=(const JsonOutput&) = delete;
+
+  void Char(char c) {
+    Room(1);
+    *at_++ = c;
+  }
+  void Text(std::string_view text) {
+    if (text.empty()) return;
+    Room(text.size());
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+  // "name": for a name that needs no escapes, with a comma before it unless first.
+  void PlainKey(std::string_view name, bool first) {
+    Room(name.size() + 4);
+    if (!first) *at_++ = ',';
+    *at_++ = '"';
+    std::memcpy(at_, name.data(), name.size());
+    at_ += name.size();
+    *at_++ = '"';
+    *at_++ = ':';
+  }
+  void Key(std::string_view name, bool first) {
+    if (!first) Char(',');
+    String(name);
+    Char(':');
+  }
+  // In quotes, escaped as Go's encoding/json does for HTML.
+  void String(std::string_view text);
+  void Base64(std::string_view octets);
+  void Int(int64_t value);
+  void Double(double value);
+  // Any tree as it is.
+  void Untyped(const object::Value& value, bool sort_names);
+
+ private:
+  static constexpr size_t kStep = 512;
+
+  void Open(size_t room) {
+    size_t used = out_.size();
+    out_.resize(used + room);
+    at_ = out_.data() + used;
+    end_ = out_.data() + out_.size();
+  }
+  void Trim() { out_.resize(static_cast<size_t>(at_ - out_.data())); }
+  void Room(size_t bytes) {
+    if (static_cast<size_t>(end_ - at_) < bytes) Grow(bytes);
+  }
+  void Grow(size_t bytes);
+
+  std::string& out_;
+  char* at_;
+  char* end_;
+};
+
+}  // namespace homeostat::schema::internal
