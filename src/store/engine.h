@@ -2,9 +2,13 @@
 // all serve well. One test suite (engine_test.cc) runs against every engine.
 //
 // Invariants
-//  - Revisions are given by commit order, over the whole store, starting above 1, and never reused, not even after a crash.
+//  - Revisions are given by commit order, over the whole store, and never reused, not even after a crash. An empty store
+//    is at revision 1, as etcd's is; the first write gets 2.
 //  - A Commit answers only after its write is durable (memory: after it is ordered).
 //  - The observer hears every write exactly once, in revision order, before the Commit that made it answers.
+//
+// Every call belongs to the loop, and the engine must outlive the tasks it returned. A Commit that has begun goes
+// through even when the task that waits for it is dropped.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +28,7 @@ namespace homeostat::store {
 // Who made a revision; kept beside it for history and blame, never inside the object.
 struct WriteInfo {
   std::string user, field_manager, verb, subresource, audit_id;
-  WallTime time{};
+  WallTime time{};              // unset: filled in when the write is handed over
 };
 
 // What must hold of the key for a write to happen.
@@ -37,7 +41,7 @@ struct Expectation {
 
 struct Write {
   std::string key;              // e.g. /registry/deployments/default/web
-  std::optional<Bytes> value;   // nullopt deletes
+  std::optional<Bytes> value;   // nullopt deletes; deleting what is not there commits nothing
   Expectation expectation;
   WriteInfo info;
 };
@@ -53,13 +57,13 @@ struct Event {
   uint64_t revision = 0;
   bool deleted = false;
   Record record;                // after the write; for a deletion the key and its last value, with the deletion's revision
-  std::optional<Record> previous;
+  std::optional<Record> previous;  // the state before, if there was one and it is still kept
   WriteInfo info;
 };
 
 struct CommitOutcome {
-  bool committed = false;       // false: the expectation did not hold
-  uint64_t revision = 0;        // of the write; when not committed, the store's current one
+  bool committed = false;         // false: the expectation did not hold, or there was nothing to delete
+  uint64_t revision = 0;          // of the write; when not committed, the store's current one
   std::optional<Record> current;  // when not committed: what stands at the key
 };
 
@@ -79,11 +83,12 @@ class Engine {
   virtual Task<void> Close() = 0;
 
   // Orders, makes durable, tells the observer, answers. Many may be under way; they are committed in groups with one fsync.
-  // An error means the store is broken (the process should end); a failed expectation is not an error.
+  // An error means that the store could not read what it holds, or is closed; nothing was written then. A failed
+  // expectation is not an error. A write or fsync that fails ends the process: what is on the disk is unknown then.
   virtual Task<Result<CommitOutcome>> Commit(Write write) = 0;
 
-  // Records with start <= key < end at that revision (0: now), at most limit (0: all). A revision before the last
-  // compaction is ExpiredError; one in the future is an error.
+  // Records with start <= key < end (an empty end: to the last key) at that revision (0: now), at most limit (0: all).
+  // A revision before the last compaction is ExpiredError; one in the future is FutureRevisionError.
   virtual Task<Result<RangeResult>> Range(std::string start, std::string end, uint64_t revision, size_t limit) = 0;
 
   // Revisions of a key that are still kept, oldest first.
@@ -91,19 +96,23 @@ class Engine {
   // Events after that revision up to now, oldest first, over all keys with that prefix; ExpiredError if some are gone.
   virtual Task<Result<std::vector<Event>>> EventsSince(std::string prefix, uint64_t revision) = 0;
 
-  // Forgets superseded revisions up to and including this one.
+  // Forgets superseded revisions up to and including this one; states at it and later can still be read. Works in small
+  // steps between the groups of commits, each a compaction of its own. A revision already compacted is nothing to do.
   virtual Task<Result<void>> Compact(uint64_t revision) = 0;
 
   virtual uint64_t revision() const = 0;            // newest that was published
-  virtual uint64_t compacted_revision() const = 0;
+  virtual uint64_t compacted_revision() const = 0;  // 1 if nothing was compacted yet
 
-  // Set once, before Open. Called on the loop with events in order. During Open it is called with nothing.
+  // Set before Open. Called on the loop with the events of a group, in order; not called during Open.
   virtual void SetObserver(std::function<void(const std::vector<Event>&)> observer) = 0;
 };
 
+// 504 Timeout "Too large resource version: …", with the cause by which clients know it.
+Status FutureRevisionError(uint64_t wanted, uint64_t current);
+
 struct RocksDbOptions {
   std::string directory;                 // created with mode 0700; one process at a time
-  bool sync = true;                      // fsync each group
+  bool sync = true;                      // fsync each group. Without, a power loss takes the last writes; kill -9 does not
 };
 std::unique_ptr<Engine> MakeMemoryEngine(Runtime& runtime);
 std::unique_ptr<Engine> MakeRocksDbEngine(Runtime& runtime, RocksDbOptions options);

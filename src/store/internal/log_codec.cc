@@ -1,0 +1,171 @@
+#include "store/internal/log_codec.h"
+
+#include <openssl/sha.h>
+
+namespace homeostat::store::internal {
+namespace {
+
+constexpr char kVersion = 1;
+constexpr char kDeletedFlag = 1;
+constexpr size_t kHeaderSize = 1 + 8;  // version and chain
+
+void AppendUint64(std::string& out, uint64_t value) {
+  for (int shift = 56; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+}
+
+void AppendVarint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+void AppendText(std::string& out, std::string_view text) {
+  AppendVarint(out, text.size());
+  out.append(text);
+}
+
+// Takes fields off the front; after one that is cut short, ok() is false and everything reads as empty.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+  bool ok() const { return ok_; }
+  std::string_view rest() const { return rest_; }
+
+  std::string_view Take(uint64_t size) {
+    if (size > rest_.size()) ok_ = false;
+    if (!ok_) return {};
+    std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+  char Byte() {
+    std::string_view byte = Take(1);
+    return byte.empty() ? 0 : byte[0];
+  }
+  uint64_t Uint64() { return DecodeUint64(Take(8)).value_or(0); }
+  uint64_t Varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64 && ok_; shift += 7) {
+      const auto byte = static_cast<uint8_t>(Byte());
+      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+    ok_ = false;
+    return 0;
+  }
+  std::string Text() { return std::string(Take(Varint())); }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+void AppendBody(std::string& out, const LogRecord& record) {
+  out.push_back(record.deleted ? kDeletedFlag : 0);
+  AppendVarint(out, record.create_revision);
+  AppendVarint(out, record.previous_revision);
+  AppendText(out, record.key);
+  for (const std::string* text : {&record.info.user, &record.info.field_manager, &record.info.verb,
+                                  &record.info.subresource, &record.info.audit_id}) {
+    AppendText(out, *text);
+  }
+  AppendUint64(out, static_cast<uint64_t>(record.info.time.time_since_epoch().count()));
+  out.append(record.value.view());
+}
+
+uint64_t Chain(uint64_t previous_chain, uint64_t revision, std::string_view body) {
+  std::string text;
+  text.reserve(16 + body.size());
+  AppendUint64(text, previous_chain);
+  AppendUint64(text, revision);
+  text.append(body);
+  return Checksum(text);
+}
+
+Status UnreadableRecord(uint64_t revision) {
+  return InternalError("the store is damaged: revision " + std::to_string(revision) + " cannot be read");
+}
+
+// Splits off version and chain.
+Result<std::pair<uint64_t, std::string_view>> SplitRecord(uint64_t revision, std::string_view value) {
+  if (value.size() < kHeaderSize) return Fail(UnreadableRecord(revision));
+  if (value[0] != kVersion) {
+    return Fail(InternalError("revision " + std::to_string(revision) + " has the unknown format " +
+                              std::to_string(static_cast<uint8_t>(value[0])) + ": written by a newer version?"));
+  }
+  return std::pair(*DecodeUint64(value.substr(1, 8)), value.substr(kHeaderSize));
+}
+
+}  // namespace
+
+std::string EncodeUint64(uint64_t value) {
+  std::string out;
+  AppendUint64(out, value);
+  return out;
+}
+
+std::optional<uint64_t> DecodeUint64(std::string_view text) {
+  if (text.size() != 8) return std::nullopt;
+  uint64_t value = 0;
+  for (char byte : text) value = value << 8 | static_cast<uint8_t>(byte);
+  return value;
+}
+
+uint64_t Checksum(std::string_view text) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
+  return *DecodeUint64(std::string_view(reinterpret_cast<const char*>(digest), 8));
+}
+
+EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain) {
+  std::string body;
+  body.reserve(record.value.size() + record.key.size() + 128);
+  AppendBody(body, record);
+  EncodedRecord encoded;
+  encoded.chain = Chain(previous_chain, record.revision, body);
+  encoded.value.reserve(kHeaderSize + body.size());
+  encoded.value.push_back(kVersion);
+  AppendUint64(encoded.value, encoded.chain);
+  encoded.value.append(body);
+  return encoded;
+}
+
+Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value) {
+  TRY_ASSIGN(auto parts, SplitRecord(revision, value));
+  Reader reader(parts.second);
+  LogRecord record;
+  record.revision = revision;
+  record.deleted = reader.Byte() & kDeletedFlag;
+  record.create_revision = reader.Varint();
+  record.previous_revision = reader.Varint();
+  record.key = reader.Text();
+  record.info.user = reader.Text();
+  record.info.field_manager = reader.Text();
+  record.info.verb = reader.Text();
+  record.info.subresource = reader.Text();
+  record.info.audit_id = reader.Text();
+  record.info.time = WallTime(Duration(static_cast<int64_t>(reader.Uint64())));
+  if (!reader.ok()) return Fail(UnreadableRecord(revision));
+  record.value = Bytes::Copy(reader.rest());
+  return record;
+}
+
+Result<RecordChain> ReadChain(uint64_t revision, std::string_view value, uint64_t previous_chain) {
+  TRY_ASSIGN(auto parts, SplitRecord(revision, value));
+  return RecordChain{.expected = Chain(previous_chain, revision, parts.second), .stored = parts.first};
+}
+
+std::string EncodeIndexEntry(IndexEntry entry) {
+  std::string out;
+  AppendUint64(out, entry.revision);
+  out.push_back(entry.deleted ? kDeletedFlag : 0);
+  return out;
+}
+
+Result<IndexEntry> DecodeIndexEntry(std::string_view key, std::string_view value) {
+  if (value.size() != 9) {
+    return Fail(InternalError("the store is damaged: the index entry of " + std::string(key) + " cannot be read"));
+  }
+  return IndexEntry{.revision = *DecodeUint64(value.substr(0, 8)), .deleted = (value[8] & kDeletedFlag) != 0};
+}
+
+}  // namespace homeostat::store::internal
