@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "schema/internal/presence.h"
+
 namespace homeostat::schema {
 
 using object::Member;
@@ -13,6 +15,13 @@ namespace {
 bool IsListType(const Type* type) { return type != nullptr && type->form == Form::kList; }
 
 Value EmptyOf(const Type* type) { return IsListType(type) ? Value::EmptyList() : Value::EmptyObject(); }
+
+// Whether a conformed tree leaves the field out: what is zero to Go, and not behind a pointer, isn't there.
+bool IsLeftOut(const Type& type, uint16_t field, const Value& value) {
+  if (type.structural || field >= type.fields.size()) return false;
+  const Field& definition = type.fields[field];
+  return !definition.Has(kPointer) && internal::IsZero(*definition.type, value);
+}
 
 // Whether the value can be edited as a node of that type; null, say, can't, and is replaced.
 bool Fits(const Value& value, const Type* type) { return IsListType(type) ? value.IsList() : value.IsObject(); }
@@ -64,7 +73,7 @@ EditNode& Editor::FieldNode(EditNode& node, uint16_t field) {
   if (slot == nullptr) {
     auto at = std::find_if(node.slots.begin(), node.slots.end(), [&](const EditNode::Slot& s) { return s.field > field; });
     slot = &*node.slots.insert(at, {definition.name, field, EmptyOf(definition.type), nullptr});
-    node.changed = true;
+    node.changed |= !IsLeftOut(*node.type, field, slot->value);
   }
   return SlotNode(*slot, definition.type);
 }
@@ -107,9 +116,11 @@ std::pair<Value, bool> Editor::Settle(EditNode& node) {
     node.original = Value::List({items, node.slots.size()});
   } else {
     Member* members = arena.AllocateArray<Member>(node.slots.size());
-    std::transform(node.slots.begin(), node.slots.end(), members,
-                   [](const EditNode::Slot& slot) { return Member(slot.name, slot.value, slot.field); });
-    node.original = Value::Object({members, node.slots.size()});
+    size_t count = 0;
+    for (const EditNode::Slot& slot : node.slots) {
+      if (!IsLeftOut(*node.type, slot.field, slot.value)) members[count++] = Member(slot.name, slot.value, slot.field);
+    }
+    node.original = Value::Object({members, count});
   }
   node.changed = false;
   return {node.original, true};
@@ -126,7 +137,7 @@ Value Cursor::MakeText(std::string_view text) const { return Value::String(edito
 Value Cursor::MakeBytes(std::string_view octets) const { return Value::BytesCopy(editor_->document_->arena(), octets); }
 
 void Cursor::Set(uint16_t field, Value value) {
-  if (value.IsAbsent()) return Clear(field);
+  if (value.IsAbsent() || IsLeftOut(*node_->type, field, value)) return Clear(field);
   EditNode::Slot* slot = editor_->FindField(*node_, field);
   if (slot == nullptr) {
     auto at = std::find_if(node_->slots.begin(), node_->slots.end(), [&](const EditNode::Slot& s) { return s.field > field; });
@@ -154,13 +165,13 @@ void Cursor::Clear(uint16_t field) {
 
 Cursor Cursor::Child(uint16_t field) { return {*editor_, editor_->FieldNode(*node_, field)}; }
 
-Value Cursor::Current(uint16_t field) {
+Value Cursor::Current(uint16_t field) const {
   EditNode::Slot* slot = editor_->FindField(*node_, field);
   if (slot == nullptr) return {};
   return slot->child == nullptr ? slot->value : editor_->Settle(*slot->child).first;
 }
 
-size_t Cursor::SizeAt(uint16_t field) {
+size_t Cursor::SizeAt(uint16_t field) const {
   EditNode::Slot* slot = editor_->FindField(*node_, field);
   if (slot == nullptr) return 0;
   return slot->child != nullptr && slot->child->opened ? slot->child->slots.size() : slot->value.size();
@@ -232,7 +243,7 @@ void Cursor::EraseEntry(uint16_t field, std::string_view key) {
   map.changed = true;
 }
 
-Value Cursor::Snapshot() { return editor_->Settle(*node_).first; }
+Value Cursor::Snapshot() const { return editor_->Settle(*node_).first; }
 
 bool Cursor::Changed() const { return Editor::Differs(*node_); }
 

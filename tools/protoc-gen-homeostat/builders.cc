@@ -104,7 +104,7 @@ std::string WriteBuilders(const Model& model, const File& file) {
     out += Format("  $1() : Builder(types::k$2$3) {}\n", {name, message->name, identity});
     out += Format("  explicit $1(schema::Subtree from) : Builder(types::k$2, std::move(from)) {}\n", {name, message->name});
     out += Format("  explicit $1(schema::Cursor cursor) : Builder(cursor) {}\n", {name});
-    out += Format("  $2 View() { return $2(Snapshot()); }\n", {name, message->name});
+    out += Format("  $2 View() const { return $2(Snapshot()); }\n", {name, message->name});
     for (size_t i = 0; i < message->fields.size(); ++i) WriteEdits(file, *message, i, out);
     out += "};\n";
   }

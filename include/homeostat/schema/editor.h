@@ -82,19 +82,20 @@ class Cursor {
   object::Value MakeText(std::string_view text) const;
   object::Value MakeBytes(std::string_view octets) const;
 
-  // Struct fields. Setting what is already there, or an absent value over nothing, changes nothing.
+  // Struct fields. Setting what is already there, or an absent value over nothing, changes nothing. As in every
+  // conformed tree, zero values of fields that aren't pointers are left out.
   // The value must live as long as the editor: a scalar without text, or made by MakeText or MakeBytes.
   void Set(uint16_t field, object::Value value);
   void Set(uint16_t field, Subtree subtree);
   void Clear(uint16_t field);
-  // The field's object, made empty where there is none.
+  // The field's object. Where there is none, a pointer becomes {}; a plain struct, only if something is set in it.
   Cursor Child(uint16_t field);
   // The field as it stands now; valid as long as the editor.
-  object::Value Current(uint16_t field);
+  object::Value Current(uint16_t field) const;
 
   // Fields that are lists, made empty where there is none. An index past the end is a fault of the caller: nothing is
   // erased, and edits of what ChildAt returns are lost.
-  size_t SizeAt(uint16_t field);
+  size_t SizeAt(uint16_t field) const;
   void AddItem(uint16_t field, object::Value value);
   void AddItem(uint16_t field, Subtree subtree);
   Cursor AddChild(uint16_t field);
@@ -110,7 +111,7 @@ class Cursor {
   void EraseEntry(uint16_t field, std::string_view key);
 
   // The place as it stands now; valid as long as the editor.
-  object::Value Snapshot();
+  object::Value Snapshot() const;
   // Whether anything at this place or below differs from the original or the last freeze.
   bool Changed() const;
   // An immutable copy, in a document that keeps all it shares. Editing may go on.
