@@ -192,6 +192,7 @@ class Document {
   explicit Document(Value root) : root_(root) {}
 
   Arena& arena() { return arena_; }
+  const Arena& arena() const { return arena_; }
   const Value& root() const { return root_; }
   void set_root(Value root) { root_ = root; }
 

@@ -1,0 +1,317 @@
+#include "cache/cache.h"
+
+#include <absl/container/btree_set.h>
+
+#include <map>
+#include <unordered_map>
+
+#include "cache/internal/entry_context.h"
+#include "cache/internal/watch_hub.h"
+#include "cache/internal/window.h"
+
+namespace homeostat::cache {
+namespace {
+
+// Records per read while the cache is loaded.
+constexpr size_t kLoadPage = 10'000;
+
+struct ByKey {
+  using is_transparent = void;
+  static std::string_view KeyOf(std::string_view key) { return key; }
+  static std::string_view KeyOf(const EntryPtr& entry) { return entry->key(); }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    return KeyOf(a) < KeyOf(b);
+  }
+};
+// Ordered by key, which is the entry's own: no copy.
+using Entries = absl::btree_set<EntryPtr, ByKey>;
+
+// The first key that is no longer under the prefix; empty: there is none.
+std::string EndOf(std::string_view prefix) {
+  std::string end(prefix);
+  if (prefix.ends_with('/')) {
+    end.back() = '/' + 1;
+  } else if (!prefix.empty()) {
+    end.push_back('\0');
+  }
+  return end;
+}
+
+// Takes entries in order and counts those over the limit.
+class PageBuilder {
+ public:
+  PageBuilder(uint64_t revision, size_t limit) : limit_(limit) { snapshot_.revision = revision; }
+  void Add(EntryPtr entry) {
+    if (limit_ != 0 && snapshot_.entries.size() == limit_) {
+      ++snapshot_.remaining;
+    } else {
+      snapshot_.entries.push_back(std::move(entry));
+    }
+  }
+  Snapshot Take() { return std::move(snapshot_); }
+
+ private:
+  Snapshot snapshot_;
+  size_t limit_;
+};
+
+}  // namespace
+
+class Cache::Impl {
+ public:
+  Impl(Runtime& runtime, store::Engine& engine, Options options)
+      : runtime_(runtime),
+        engine_(engine),
+        options_(options),
+        context_(std::make_shared<internal::EntryContext>(options.recent_bytes)),
+        window_(options),
+        hub_(std::make_shared<internal::WatchHub>()),
+        advanced_(runtime) {}
+  ~Impl() { engine_.SetObserver(nullptr); }
+
+  void SetDecoder(std::string prefix, Decoder decoder) {
+    auto range = RangeOf(prefix, {});
+    context_->SetDecoder(prefix, std::move(decoder));
+    for (auto it = range.first; it != range.second; ++it) context_->Forget(**it);
+    for (size_t i = 0; i < window_.size(); ++i) {
+      const WatchEvent& event = *window_.at(i);
+      if (!internal::UnderPrefix(event.key(), prefix)) continue;
+      for (const EntryPtr& entry : {event.current, event.previous, event.deleted}) {
+        if (entry) context_->Forget(*entry);
+      }
+    }
+  }
+
+  Task<Result<void>> Start() {
+    engine_.SetObserver([this](const std::vector<store::Event>& events) { OnEvents(events); });
+    auto opening = engine_.Open();
+    CO_TRY(co_await opening);
+    std::string start;
+    const uint64_t revision = engine_.revision();
+    for (bool more = true; more;) {
+      auto reading = engine_.Range(start, "", revision, kLoadPage);
+      CO_TRY_ASSIGN(store::RangeResult page, co_await reading);
+      for (store::Record& record : page.records) entries_.insert(entries_.end(), MakeEntry(std::move(record)));
+      more = page.more;
+      if (more) start = (*entries_.rbegin())->key() + '\0';
+    }
+    revision_ = revision;
+    window_.Begin(revision);
+    hub_->Publish(revision);
+    co_return Result<void>();
+  }
+
+  uint64_t revision() const { return revision_; }
+  uint64_t oldest_revision() const { return window_.start(); }
+
+  EntryPtr Get(std::string_view key) const {
+    auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : *found;
+  }
+
+  Snapshot List(std::string_view prefix, const Page& page) const {
+    PageBuilder builder(revision_, page.limit);
+    auto [first, last] = RangeOf(prefix, page.start);
+    for (auto it = first; it != last; ++it) builder.Add(*it);
+    return builder.Take();
+  }
+
+  Task<Result<Snapshot>> ListAt(std::string prefix, uint64_t revision, Page page) const {
+    if (revision > revision_) co_return Fail(store::FutureRevisionError(revision, revision_));
+    if (revision == 0 || revision == revision_) co_return List(prefix, page);
+    if (revision >= window_.start()) co_return ListFromWindow(prefix, revision, page);
+    auto reading = engine_.Range(std::max(prefix, page.start), EndOf(prefix), revision, 0);
+    CO_TRY_ASSIGN(store::RangeResult range, co_await reading);
+    PageBuilder builder(revision, page.limit);
+    for (store::Record& record : range.records) builder.Add(MakeEntry(std::move(record)));
+    co_return builder.Take();
+  }
+
+  size_t Count(std::string_view prefix) const {
+    auto [first, last] = RangeOf(prefix, {});
+    return static_cast<size_t>(std::distance(first, last));
+  }
+
+  Task<Result<void>> WaitFor(uint64_t revision, Duration limit) const {
+    const MonotonicTime end = runtime_.Now() + limit;
+    while (revision_ < revision) {
+      const Duration left = end - runtime_.Now();
+      if (left <= Duration::zero()) co_return Fail(store::FutureRevisionError(revision, revision_));
+      auto waiting = advanced_.WaitFor(left);
+      co_await waiting;
+    }
+    co_return Result<void>();
+  }
+
+  Result<std::unique_ptr<Watcher>> Watch(std::string prefix, uint64_t after_revision) {
+    if (after_revision < window_.start()) {
+      return Fail(ExpiredError("too old resource version: " + std::to_string(after_revision) + " (" +
+                               std::to_string(window_.start()) + ")"));
+    }
+    auto subscription = std::make_shared<internal::Subscription>(runtime_, std::move(prefix), after_revision);
+    for (size_t i = window_.FirstAfter(after_revision); i < window_.size(); ++i) {
+      const WatchEventPtr& event = window_.at(i);
+      if (internal::UnderPrefix(event->key(), subscription->prefix)) subscription->queue.push_back(event);
+    }
+    // What it missed is not held against it.
+    subscription->backlog = options_.watcher_backlog + subscription->queue.size();
+    hub_->Add(subscription);
+    return internal::MakeWatcher(hub_, std::move(subscription));
+  }
+
+  Task<Result<CommitResult>> Commit(store::Write write, DocumentMaker document) {
+    const std::string key = write.key;
+    PendingDocument pending(*this, write, std::move(document));
+    auto committing = engine_.Commit(std::move(write));
+    CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await committing);
+    CommitResult result{std::move(outcome)};
+    result.entry = Get(key);
+    if (result.committed && (!result.entry || result.entry->revision() != result.revision)) {
+      // A deletion, or one that was written over in the same group.
+      WatchEventPtr event = window_.Find(result.revision);
+      if (!event) co_return Fail(InternalError("the cache did not hear of revision " + std::to_string(result.revision)));
+      result.entry = event->current ? event->current : event->deleted;
+    }
+    co_return result;
+  }
+
+ private:
+  // The tree of a write under way, found again by where its bytes lie: the event carries the same ones.
+  class PendingDocument {
+   public:
+    PendingDocument(Impl& impl, const store::Write& write, DocumentMaker make)
+        : impl_(impl), key_(write.key), make_(std::move(make)) {
+      if (make_ && write.value && !write.value->empty()) place_ = impl_.pending_.emplace(write.value->data(), this);
+    }
+    PendingDocument(const PendingDocument&) = delete;
+    ~PendingDocument() {
+      if (place_) impl_.pending_.erase(*place_);
+    }
+    const std::string& key() const { return key_; }
+    object::DocumentPtr Make(uint64_t revision) const { return make_(revision); }
+
+   private:
+    Impl& impl_;
+    const std::string key_;
+    const DocumentMaker make_;
+    std::optional<std::unordered_multimap<const char*, const PendingDocument*>::iterator> place_;
+  };
+
+  EntryPtr MakeEntry(store::Record record) const { return std::make_shared<Entry>(std::move(record), context_); }
+
+  std::pair<Entries::const_iterator, Entries::const_iterator> RangeOf(std::string_view prefix,
+                                                                     std::string_view start) const {
+    const std::string end = EndOf(prefix);
+    auto first = entries_.lower_bound(std::max(prefix, start));
+    auto last = end.empty() ? entries_.end() : entries_.lower_bound(std::string_view(end));
+    if (!end.empty() && start >= end) first = last;
+    return {first, last};
+  }
+
+  // The present with what the window's events did undone: of each key's events after the revision, the first one's
+  // previous state is what stood then.
+  Snapshot ListFromWindow(std::string_view prefix, uint64_t revision, const Page& page) const {
+    std::map<std::string_view, EntryPtr> then;  // null: there was none
+    for (size_t i = window_.FirstAfter(revision); i < window_.size(); ++i) {
+      const WatchEvent& event = *window_.at(i);
+      if (internal::UnderPrefix(event.key(), prefix) && event.key() >= page.start) then.emplace(event.key(), event.previous);
+    }
+    PageBuilder builder(revision, page.limit);
+    auto add_changed = [&](auto it) {
+      if (it->second) builder.Add(it->second);
+      return std::next(it);
+    };
+    auto changed = then.begin();
+    auto [first, last] = RangeOf(prefix, page.start);
+    for (auto it = first; it != last; ++it) {
+      const std::string& key = (*it)->key();
+      while (changed != then.end() && changed->first < key) changed = add_changed(changed);
+      if (changed != then.end() && changed->first == key) {
+        changed = add_changed(changed);
+      } else {
+        builder.Add(*it);
+      }
+    }
+    while (changed != then.end()) changed = add_changed(changed);
+    return builder.Take();
+  }
+
+  void OnEvents(const std::vector<store::Event>& events) {
+    const MonotonicTime now = runtime_.Now();
+    window_.Trim(now);
+    for (const store::Event& event : events) {
+      WatchEventPtr watch_event = Apply(event);
+      window_.Append(watch_event, now);
+      hub_->Dispatch(watch_event);
+      revision_ = event.revision;
+    }
+    hub_->Publish(revision_);
+    advanced_.Notify();
+  }
+
+  WatchEventPtr Apply(const store::Event& event) {
+    auto result = std::make_shared<WatchEvent>();
+    result->revision = event.revision;
+    EntryPtr entry = MakeEntry(event.record);
+    auto found = entries_.find(std::string_view(event.record.key));
+    if (found != entries_.end()) result->previous = *found;
+    if (event.deleted) {
+      result->deleted = std::move(entry);
+      if (found != entries_.end()) entries_.erase(found);
+      return result;
+    }
+    Seed(*entry);
+    result->current = entry;
+    if (found != entries_.end()) {
+      const_cast<EntryPtr&>(*found) = std::move(entry);  // of the same key: the order stands
+    } else {
+      entries_.insert(std::move(entry));
+    }
+    return result;
+  }
+
+  void Seed(const Entry& entry) {
+    auto [first, last] = pending_.equal_range(entry.stored().data());
+    for (auto it = first; it != last; ++it) {
+      if (it->second->key() != entry.key()) continue;
+      if (auto document = it->second->Make(entry.revision())) context_->SeedDocument(entry, std::move(document));
+      return;
+    }
+  }
+
+  Runtime& runtime_;
+  store::Engine& engine_;
+  const Options options_;
+  std::shared_ptr<internal::EntryContext> context_;
+  Entries entries_;
+  internal::Window window_;
+  std::shared_ptr<internal::WatchHub> hub_;
+  uint64_t revision_ = 0;
+  mutable Signal advanced_;
+  std::unordered_multimap<const char*, const PendingDocument*> pending_;
+};
+
+Cache::Cache(Runtime& runtime, store::Engine& engine, Options options)
+    : impl_(std::make_unique<Impl>(runtime, engine, options)) {}
+Cache::~Cache() = default;
+
+void Cache::SetDecoder(std::string prefix, Decoder decoder) { impl_->SetDecoder(std::move(prefix), std::move(decoder)); }
+Task<Result<void>> Cache::Start() { return impl_->Start(); }
+uint64_t Cache::revision() const { return impl_->revision(); }
+uint64_t Cache::oldest_revision() const { return impl_->oldest_revision(); }
+EntryPtr Cache::Get(std::string_view key) const { return impl_->Get(key); }
+Snapshot Cache::List(std::string_view prefix, const Page& page) const { return impl_->List(prefix, page); }
+Task<Result<Snapshot>> Cache::ListAt(std::string prefix, uint64_t revision, Page page) const {
+  return impl_->ListAt(std::move(prefix), revision, std::move(page));
+}
+size_t Cache::Count(std::string_view prefix) const { return impl_->Count(prefix); }
+Task<Result<void>> Cache::WaitFor(uint64_t revision, Duration limit) const { return impl_->WaitFor(revision, limit); }
+Result<std::unique_ptr<Watcher>> Cache::Watch(std::string prefix, uint64_t after_revision) {
+  return impl_->Watch(std::move(prefix), after_revision);
+}
+Task<Result<CommitResult>> Cache::Commit(store::Write write, DocumentMaker document) {
+  return impl_->Commit(std::move(write), std::move(document));
+}
+
+}  // namespace homeostat::cache
