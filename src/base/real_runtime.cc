@@ -134,7 +134,8 @@ class AsioRuntime final : public RealRuntime {
     WakeupAccess::Enter(wakeup, this, false);
   }
   void EnqueueAfter(Wakeup& wakeup, Duration delay) override {
-    timers_.Add(wakeup, Now() + std::max(delay, Duration::zero()));
+    delay = std::max(delay, Duration::zero());
+    timers_.Add(wakeup, delay > MonotonicTime::max() - Now() ? MonotonicTime::max() : Now() + delay);
     WakeupAccess::Enter(wakeup, this, true);
   }
   void Dequeue(Wakeup& wakeup) override {

@@ -78,7 +78,7 @@ class Runtime {
   // 64 random bits. Real: from the system's secure source. Simulated: from the seed.
   virtual uint64_t Random() = 0;
 
-  // Runs the callback in a later turn of the loop. May be called from any thread.
+  // Runs the callback in a later turn of the loop. May be called from any thread (simulated: there is only one).
   virtual void Post(Callback callback) = 0;
   // Runs it once after the delay, on the loop; the real runtime may be a millisecond late. Cancelling a timer that has
   // fired is harmless. Loop only.
@@ -120,7 +120,7 @@ class SimulatedRuntime : public Runtime {
   virtual void SetNetworkLatency(Duration shortest, Duration longest) = 0;
   virtual uint64_t seed() const = 0;
   // Runs until nothing is ready and no timer is due before `until` has passed; true if work is left for later.
-  virtual void RunFor(Duration duration) = 0;
+  virtual bool RunFor(Duration duration) = 0;
   // Runs until the condition holds (looked at after each step) or virtual time has passed; says whether it holds.
   virtual bool RunUntil(const std::function<bool()>& condition, Duration limit) = 0;
   // Runs one step; false when nothing is ready and no timer is set.
