@@ -72,8 +72,16 @@ struct Behaviour {
   // graceful_deletion kinds: the period to grant, given what the client asked for (nullopt: nothing).
   std::optional<GracefulDeletion> (*graceful)(RuleContext&, Value object, std::optional<int64_t> requested) = nullptr;
 
-  // Table cells of columns that name a `cell`: append exactly one value a column, in order of the kind's columns that do.
-  void (*cells)(object::Arena&, Value object, WallTime now, std::vector<Value>& out) = nullptr;
+  // True when something of the kind's own, beside metadata.finalizers, holds a deleted object (a namespace's spec.finalizers).
+  bool (*held)(Value object) = nullptr;
+  // What else changes when an object is marked for deletion.
+  Value (*mark_deleting)(RuleContext&, Value object) = nullptr;
+
+  // The cell of a table column that names a computed `cell`; "age" is computed for every kind without asking.
+  Value (*cell)(object::Arena&, std::string_view cell, Value object, WallTime now) = nullptr;
+
+  // The value of a selectable field where a path does not say it; nullopt: the path does.
+  std::optional<std::string> (*selectable)(Value object, std::string_view field) = nullptr;
 
   // For kinds with several versions: from one version's tree to another's (of other_type), in either direction.
   Value (*convert)(object::Arena&, Value object, const schema::Kind& from, const schema::Kind& to) = nullptr;

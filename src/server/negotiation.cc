@@ -133,12 +133,12 @@ std::vector<AcceptClause> ParseAccept(std::string_view header) {
 
 Result<MediaTypeOptions> NegotiateOutput(std::string_view accept, const NegotiationScope& scope) {
   if (Trim(accept).empty()) return MediaTypeOptions{};
-  bool transformation_refused = false;
+  bool type_is_offered = false;
   for (const AcceptClause& clause : ParseAccept(accept)) {
     if (clause.type == "*" && clause.subtype == "*") {
       MediaTypeOptions options;
       if (ReadParameters(clause, scope, options)) return options;
-      transformation_refused = true;
+      type_is_offered = true;
       continue;
     }
     for (const Known& known : kKnown) {
@@ -146,10 +146,13 @@ Result<MediaTypeOptions> NegotiateOutput(std::string_view accept, const Negotiat
       MediaTypeOptions options;
       options.encoding = known.encoding;
       if (ReadParameters(clause, scope, options)) return options;
-      transformation_refused = true;
+      type_is_offered = true;
     }
   }
-  (void)transformation_refused;
+  // A type we do not have at all is refused by the router, in its own words.
+  if (!type_is_offered) {
+    return Fail(NotAcceptableError("406: Not Acceptable\n\nAvailable representations: " + OfferedList(scope)));
+  }
   return Fail(NotAcceptableError("only the following media types are accepted: " + OfferedList(scope)));
 }
 

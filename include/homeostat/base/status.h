@@ -31,6 +31,7 @@ struct StatusDetails {
   std::string uid;
   std::vector<StatusCause> causes;
   int32_t retry_after_seconds = 0;
+  std::string continue_token;  // goes to metadata.continue: where an expired list may be taken up again
   bool shown = false;   // written as {} even when nothing is in it, as upstream does for some errors
   bool empty() const {
     return name.empty() && group.empty() && kind.empty() && uid.empty() && causes.empty() && retry_after_seconds == 0;

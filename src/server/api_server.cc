@@ -1,0 +1,306 @@
+#include "server/api_server.h"
+
+#include <algorithm>
+
+#include "homeostat/base/ids.h"
+#include "homeostat/base/log.h"
+#include "server/encode.h"
+#include "server/request_chain.h"
+#include "server/verbs.h"
+
+namespace homeostat::server {
+namespace {
+
+http::Response PlainResponse(int code, std::string_view text) {
+  http::Response response = BytesResponse(code, Bytes(std::string(text)), "text/plain; charset=utf-8");
+  response.headers.Add("X-Content-Type-Options", "nosniff");
+  return response;
+}
+
+http::Response NotFoundPage() { return PlainResponse(404, "404 page not found\n"); }
+
+Status MethodNotAllowed() {
+  StatusDetails details;
+  details.shown = true;
+  return Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource").WithDetails(details);
+}
+
+bool IsReading(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch" || verb == "head" || verb == "options"; }
+
+// A watch or a stream holds its connection for long and is not counted.
+bool IsLongRunning(const RequestInfo& info) {
+  return info.verb == "watch" || info.subresource == "exec" || info.subresource == "attach" || info.subresource == "log" ||
+         info.subresource == "portforward" || info.subresource == "proxy";
+}
+
+uint32_t VerbBit(std::string_view verb) {
+  if (verb == "get") return schema::kGet;
+  if (verb == "list") return schema::kList;
+  if (verb == "watch") return schema::kWatch;
+  if (verb == "create") return schema::kCreate;
+  if (verb == "update") return schema::kUpdate;
+  if (verb == "patch") return schema::kPatch;
+  if (verb == "delete") return schema::kDelete;
+  if (verb == "deletecollection") return schema::kDeleteCollection;
+  return 0;
+}
+
+using VerbFunction = Task<Result<http::Response>> (*)(RequestContext&);
+VerbFunction FunctionOf(std::string_view verb) {
+  if (verb == "get") return GetObject;
+  if (verb == "list") return ListObjects;
+  if (verb == "watch") return WatchObjects;
+  if (verb == "create") return CreateObject;
+  if (verb == "update") return UpdateObject;
+  if (verb == "patch") return PatchObject;
+  if (verb == "delete") return DeleteObject;
+  return DeleteCollection;
+}
+
+// Warnings as RFC 7234 writes them; what can't stand in a header is left out.
+void AddWarnings(http::Response& response, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::string text = "299 - \"";
+    for (unsigned char c : warning) {
+      if (c == '"' || c == '\\') text.push_back('\\');
+      if (c >= 0x20 && c != 0x7F) text.push_back(static_cast<char>(c));
+    }
+    response.headers.Add("Warning", text + "\"");
+  }
+}
+
+// Text for a version of a kind that is on its way out.
+void WarnOfDeprecation(const schema::Kind& kind, std::vector<std::string>& warnings) {
+  if (kind.deprecated.empty()) return;
+  std::string text = kind.gvk.ApiVersion() + " " + std::string(kind.gvk.kind) + " is deprecated in v" + std::string(kind.deprecated) + "+";
+  if (!kind.removed.empty()) text += ", unavailable in v" + std::string(kind.removed) + "+";
+  if (!kind.replacement.empty()) text += "; use " + std::string(kind.replacement);
+  warnings.push_back(std::move(text));
+}
+
+// A subresource that is a part of the object itself, such as status: the verbs of the object serve it.
+bool IsPartOfObject(const schema::Subresource& subresource, const schema::Kind& kind) {
+  return subresource.kind == kind.gvk;
+}
+
+std::string Dashed(std::string_view text) { return text.empty() ? "-" : std::string(text); }
+
+}  // namespace
+
+std::string RequestContext::FieldManager(std::string_view asked) const {
+  if (!asked.empty()) return std::string(asked);
+  std::string_view agent = request.headers.Get("User-Agent");
+  std::string manager;
+  for (unsigned char c : agent.substr(0, agent.find('/'))) {
+    if (manager.size() == 128) break;
+    if (c >= 0x20 && c < 0x7F) manager.push_back(static_cast<char>(c));
+  }
+  return manager;
+}
+
+class ApiServer::Impl {
+ public:
+  Impl(Parts parts, std::vector<auth::Authenticator*> authenticators, ApiServerOptions options)
+      : parts_(parts), authenticators_(std::move(authenticators)), options_(options) {}
+
+  Task<http::Response> Serve(User user, http::Request request, std::string audit_id);
+  Task<http::Response> ServePath(const http::Request& request, const RequestInfo& info, const http::Query& query,
+                                 const User& user, MediaTypeOptions output);
+  Task<Result<http::Response>> ServeResource(RequestContext& context);
+  const ResourceHandler* FindHandler(const RequestContext& context) const;
+  const PathHandler* FindPath(std::string_view path) const;
+  bool Enter(const RequestInfo& info);
+  void Leave(const RequestInfo& info);
+
+  Parts parts_;
+  std::vector<auth::Authenticator*> authenticators_;
+  ApiServerOptions options_;
+  std::map<std::string, PathHandler, std::less<>> paths_;
+  std::map<std::string, ResourceHandler, std::less<>> resource_handlers_;
+  int reading_ = 0, mutating_ = 0;
+};
+
+bool ApiServer::Impl::Enter(const RequestInfo& info) {
+  if (IsLongRunning(info)) return true;
+  int& count = IsReading(info.verb) ? reading_ : mutating_;
+  int limit = IsReading(info.verb) ? options_.max_requests : options_.max_mutating_requests;
+  if (limit > 0 && count >= limit) return false;
+  ++count;
+  return true;
+}
+
+void ApiServer::Impl::Leave(const RequestInfo& info) {
+  if (IsLongRunning(info)) return;
+  --(IsReading(info.verb) ? reading_ : mutating_);
+}
+
+const PathHandler* ApiServer::Impl::FindPath(std::string_view path) const {
+  if (auto exact = paths_.find(path); exact != paths_.end()) return &exact->second;
+  // The longest registered folder that the path is in.
+  for (size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0; slash = path.rfind('/', slash - 1)) {
+    auto folder = paths_.find(path.substr(0, slash + 1));
+    if (folder != paths_.end()) return &folder->second;
+  }
+  return nullptr;
+}
+
+const ResourceHandler* ApiServer::Impl::FindHandler(const RequestContext& context) const {
+  const RequestInfo& info = context.info;
+  std::string base = info.group + "/" + info.resource + "/" + info.subresource + "/";
+  for (std::string_view verb : {std::string_view(info.verb), std::string_view("*")}) {
+    auto found = resource_handlers_.find(base + std::string(verb));
+    if (found != resource_handlers_.end()) return &found->second;
+  }
+  auto any = resource_handlers_.find("*/*/" + info.subresource + "/" + info.verb);
+  return any == resource_handlers_.end() || info.subresource.empty() ? nullptr : &any->second;
+}
+
+Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& context) {
+  const RequestInfo& info = context.info;
+  const schema::Kind& kind = context.kind();
+  if (const ResourceHandler* handler = FindHandler(context)) {
+    auto handling = (*handler)(context);
+    co_return co_await std::move(handling);
+  }
+  uint32_t verbs = kind.verbs;
+  if (!info.subresource.empty()) {
+    const schema::Subresource* subresource = kind.FindSubresource(info.subresource);
+    if (subresource == nullptr) co_return NotFoundPage();
+    if (!IsPartOfObject(*subresource, kind)) co_return Fail(MethodNotAllowed());
+    verbs = subresource->verbs;
+  }
+  bool collection_verb = info.verb == "list" || info.verb == "create" || info.verb == "deletecollection";
+  bool named = !info.name.empty() && info.parts.size() > 1;
+  bool misplaced = named ? info.verb == "create" : !collection_verb && info.verb != "watch";
+  bool needs_namespace = kind.namespaced && info.ns.empty() && (info.verb == "create" || info.verb == "deletecollection");
+  if ((verbs & VerbBit(info.verb)) == 0 || misplaced || needs_namespace) co_return Fail(MethodNotAllowed());
+  auto verb = FunctionOf(info.verb)(context);
+  co_return co_await std::move(verb);
+}
+
+Task<http::Response> ApiServer::Impl::ServePath(const http::Request& request, const RequestInfo& info, const http::Query& query,
+                                                const User& user, MediaTypeOptions output) {
+  const PathHandler* handler = FindPath(info.path);
+  if (handler == nullptr) co_return NotFoundPage();
+  PathRequest path{request, info, query, user, output};
+  auto handling = (*handler)(path);
+  co_return co_await std::move(handling);
+}
+
+Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, std::string audit_id) {
+  std::string path = http::PercentDecode(request.path, false);
+  http::Query query = http::Query::Parse(request.query);
+  RequestInfo info = ParseRequestInfo(request.method, path, query);
+  MediaTypeOptions error_output;
+  if (auto negotiated = NegotiateOutput(request.headers.Get("Accept"), NegotiationScope{})) {
+    error_output.encoding = negotiated->encoding;
+    error_output.pretty = negotiated->pretty;
+  }
+  auto impersonated = Impersonate(parts_.authorizer, request, info, std::move(user));
+  if (!impersonated) co_return EncodeStatus(impersonated.error(), error_output);
+  User effective = *std::move(impersonated);
+  if (auto allowed = AuthorizeRequest(parts_.authorizer, AttributesOf(info, effective)); !allowed) {
+    co_return EncodeStatus(allowed.error(), error_output);
+  }
+  if (!Enter(info)) {
+    co_return EncodeStatus(TooManyRequestsError("Too many requests, please try again later.", 1), error_output);
+  }
+  struct Leaving {
+    Impl* impl;
+    const RequestInfo* info;
+    ~Leaving() { impl->Leave(*info); }
+  } leaving{this, &info};
+
+  const Resource* resource =
+      info.resource_request ? parts_.resources.Find(info.group, info.version, info.resource) : nullptr;
+  if (resource == nullptr) {
+    auto serving = ServePath(request, info, query, effective, error_output);
+    co_return co_await std::move(serving);
+  }
+  Resource kept = *resource;  // a custom kind may go while its request is under way
+  RequestContext context{parts_, request, info, std::move(query), effective};
+  context.resource = &kept;
+  context.audit_id = std::move(audit_id);
+  NegotiationScope scope;
+  scope.protobuf = !kept.custom;
+  scope.tables = !kept.kind->virtual_kind;
+  auto output = NegotiateOutput(request.headers.Get("Accept"), scope);
+  if (!output) co_return EncodeStatus(output.error(), error_output);
+  context.output = *output;
+  if (std::string_view pretty = context.query.Get("pretty"); pretty == "1" || pretty == "true") context.output.pretty = true;
+  WarnOfDeprecation(*kept.kind, context.warnings);
+  auto serving = ServeResource(context);
+  auto answer = co_await std::move(serving);
+  http::Response response = answer ? *std::move(answer) : EncodeStatus(answer.error(), error_output);
+  AddWarnings(response, context.warnings);
+  co_return response;
+}
+
+ApiServer::ApiServer(Parts parts, std::vector<auth::Authenticator*> authenticators, ApiServerOptions options)
+    : impl_(std::make_unique<Impl>(parts, std::move(authenticators), options)) {}
+ApiServer::~ApiServer() = default;
+
+void ApiServer::HandlePath(std::string path, PathHandler handler) { impl_->paths_[std::move(path)] = std::move(handler); }
+
+void ApiServer::HandleResource(std::string group, std::string plural, std::string subresource, std::string verb,
+                               ResourceHandler handler) {
+  impl_->resource_handlers_[group + "/" + plural + "/" + subresource + "/" + verb] = std::move(handler);
+}
+
+Task<http::Response> ApiServer::Handle(http::Request request) {
+  auto user = AuthenticateRequest(impl_->authenticators_, request, impl_->options_.anonymous);
+  if (!user) co_return EncodeStatus(user.error(), MediaTypeOptions{});
+  auto serving = HandleAs(*std::move(user), std::move(request));
+  co_return co_await std::move(serving);
+}
+
+Task<http::Response> ApiServer::HandleAs(User user, http::Request request) {
+  std::string audit_id(request.headers.Get("Audit-Id"));
+  if (audit_id.empty()) audit_id = NewUuid(impl_->parts_.runtime);
+  std::string method = request.method, path = request.path, name = user.name, agent(request.headers.Get("User-Agent"));
+  MonotonicTime start = impl_->parts_.runtime.Now();
+  auto serving = impl_->Serve(std::move(user), std::move(request), audit_id);
+  http::Response response = co_await std::move(serving);
+  response.headers.Set("Audit-Id", audit_id);
+  if (!response.headers.Has("Cache-Control")) response.headers.Set("Cache-Control", "no-cache, private");
+  auto took = std::chrono::duration_cast<std::chrono::microseconds>(impl_->parts_.runtime.Now() - start).count();
+  log::Debug("request", {{"method", method}, {"path", path}, {"code", response.code}, {"user", name},
+                         {"agent", Dashed(agent)}, {"microseconds", took}, {"audit_id", audit_id}});
+  co_return response;
+}
+
+namespace {
+// Calls the server directly, as one user.
+class InProcessTransport : public http::Handler {
+ public:
+  InProcessTransport(ApiServer& server, User user) : server_(server), user_(std::move(user)) {}
+  Task<http::Response> Handle(http::Request request) override {
+    size_t mark = request.path.find('?');
+    if (mark != std::string::npos) {
+      request.query = request.path.substr(mark + 1);
+      request.path.resize(mark);
+    }
+    return server_.HandleAs(user_, std::move(request));
+  }
+
+ private:
+  ApiServer& server_;
+  User user_;
+};
+}  // namespace
+
+std::shared_ptr<http::Handler> ApiServer::InProcess(User user) {
+  return std::make_shared<InProcessTransport>(*this, std::move(user));
+}
+
+Parts& ApiServer::parts() { return impl_->parts_; }
+
+std::vector<std::string> ApiServer::Paths() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, handler] : impl_->paths_) {
+    if (!path.ends_with('/') || path.size() == 1) paths.push_back(path);
+  }
+  return paths;
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,233 @@
+#include "server/body.h"
+
+#include <algorithm>
+
+#include "homeostat/object/json.h"
+#include "homeostat/object/wire.h"
+#include "homeostat/object/yaml.h"
+#include "homeostat/schema/conform.h"
+#include "homeostat/schema/defaults.h"
+#include "homeostat/schema/protobuf.h"
+#include "kinds/defaulters.h"
+
+namespace homeostat::server {
+namespace {
+
+// What the body says it is.
+struct TypeMeta {
+  std::string api_version, kind;
+  std::string group, version;
+};
+
+// The start of a body that could not be read, for the message: text as text, anything else as hexadecimal digits.
+std::string Summary(std::string_view body) {
+  constexpr size_t kLimit = 30;
+  if (body.empty()) return "<empty>";
+  std::string summary;
+  if (body.front() == '{') {
+    summary = body.substr(0, kLimit);
+  } else {
+    constexpr char kHex[] = "0123456789abcdef";
+    for (unsigned char c : body.substr(0, kLimit)) {
+      summary.push_back(kHex[c >> 4]);
+      summary.push_back(kHex[c & 15]);
+    }
+  }
+  if (body.size() > kLimit) summary += " ...";
+  return summary;
+}
+
+Status Unrecognized(const schema::Kind& expected, std::string_view why, std::string_view body) {
+  return BadRequestError("the object provided is unrecognized (must be of type " + std::string(expected.gvk.kind) +
+                         "): " + std::string(why) + " (" + Summary(body) + ")");
+}
+
+Status CannotBeHandled(const TypeMeta& meta, const schema::Kind& expected, std::string_view why) {
+  return BadRequestError(meta.kind + " in version \"" + meta.version + "\" cannot be handled as a " +
+                         std::string(expected.gvk.kind) + ": " + std::string(why));
+}
+
+// Splits "group/version"; the core group has no slash. False for more than one slash.
+bool SplitApiVersion(std::string_view api_version, TypeMeta& meta) {
+  if (std::ranges::count(api_version, '/') > 1) return false;
+  size_t slash = api_version.find('/');
+  meta.group = slash == std::string_view::npos ? "" : api_version.substr(0, slash);
+  meta.version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+  return true;
+}
+
+constexpr std::string_view kTypeMetaStruct =
+    "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+
+std::string_view JsonTypeName(const Value& value) {
+  switch (value.kind()) {
+    case object::ValueKind::kList: return "array";
+    case object::ValueKind::kString: return "string";
+    case object::ValueKind::kBool: return "bool";
+    case object::ValueKind::kObject: return "object";
+    default: return "number";
+  }
+}
+
+// kind and apiVersion of a parsed body, or why they can't be read.
+Result<TypeMeta> ReadTypeMeta(const Value& untyped) {
+  TypeMeta meta;
+  if (!untyped.IsObject() && !untyped.IsNull()) {
+    return Fail(BadRequestError("couldn't get version/kind; json parse error: json: cannot unmarshal " +
+                                std::string(JsonTypeName(untyped)) + " into Go value of type " + std::string(kTypeMetaStruct)));
+  }
+  for (std::string_view name : {"apiVersion", "kind"}) {
+    Value value = untyped.Get(name);
+    if (value && !value.IsString()) {
+      return Fail(BadRequestError("couldn't get version/kind; json parse error: json: cannot unmarshal " +
+                                  std::string(JsonTypeName(value)) + " into Go struct field ." + std::string(name) +
+                                  " of type string"));
+    }
+  }
+  meta.api_version = untyped.Get("apiVersion").AsString();
+  meta.kind = untyped.Get("kind").AsString();
+  if (!SplitApiVersion(meta.api_version, meta)) {
+    return Fail(BadRequestError("unexpected GroupVersion string: " + meta.api_version));
+  }
+  return meta;
+}
+
+// What a body leaves out is taken from the URL.
+void FillTypeMeta(TypeMeta& meta, const schema::Kind& expected) {
+  if (meta.kind.empty()) meta.kind = expected.gvk.kind;
+  if (meta.api_version.empty()) {
+    meta.group = expected.gvk.group;
+    meta.version = expected.gvk.version;
+    meta.api_version = expected.gvk.ApiVersion();
+  }
+}
+
+// The name under which upstream keeps the unversioned form of a group's kinds.
+std::string InternalPackage(std::string_view group) {
+  return group.empty() ? "core" : std::string(group.substr(0, group.find('.')));
+}
+
+// A body of another kind than the URL expects.
+Status WrongKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected) {
+  std::string_view item_kind = meta.kind;
+  if (item_kind.ends_with("List")) item_kind.remove_suffix(4);
+  bool known = context.parts.resources.FindKind(meta.group, meta.version, meta.kind) != nullptr ||
+               context.parts.resources.FindKind(meta.group, meta.version, item_kind) != nullptr;
+  if (!known) {
+    return CannotBeHandled(meta, expected, "no kind \"" + meta.kind + "\" is registered for version \"" + meta.api_version +
+                                               "\" in scheme \"pkg/runtime/scheme.go:111\"");
+  }
+  return CannotBeHandled(meta, expected, "converting (" + meta.version + "." + meta.kind + ") to (" +
+                                             InternalPackage(expected.gvk.group) + "." + std::string(expected.gvk.kind) +
+                                             "): unknown conversion");
+}
+
+Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, bool& fits) {
+  fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && meta.version == expected.gvk.version;
+  if (fits) return BadRequestError("");
+  bool other_version = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group &&
+                       context.parts.resources.FindKind(meta.group, meta.version, meta.kind) != nullptr;
+  if (other_version) {
+    return BadRequestError("the API version in the data (" + meta.api_version +
+                           ") does not match the expected API version (" + expected.gvk.ApiVersion() + ")");
+  }
+  return WrongKind(context, meta, expected);
+}
+
+Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& expected) {
+  std::string_view body = context.request.body;
+  auto envelope = object::ParseProtobufEnvelope(body);
+  if (!envelope) return Fail(Unrecognized(expected, envelope.error().message(), body));
+  TypeMeta meta;
+  meta.api_version = envelope->api_version;
+  meta.kind = envelope->kind;
+  if (!SplitApiVersion(meta.api_version, meta)) {
+    return Fail(Unrecognized(expected, "unexpected GroupVersion string: " + meta.api_version, body));
+  }
+  FillTypeMeta(meta, expected);
+  bool fits = false;
+  Status wrong = CheckKind(context, meta, expected, fits);
+  if (!fits) return Fail(wrong);
+  context.arena().Keep(std::make_shared<Bytes>(context.request.body));
+  auto object = schema::DecodeProtobuf(context.arena(), envelope->raw, *expected.type);
+  if (!object) return Fail(CannotBeHandled(meta, expected, object.error().message()));
+  return *object;
+}
+
+// Turns what strict decoding found into warnings or into a refusal.
+Result<void> ApplyStrictness(RequestContext& context, const schema::ConformReport& report, FieldValidation validation) {
+  if (report.problems.empty() || validation == FieldValidation::kIgnore) return {};
+  if (validation == FieldValidation::kStrict) return Fail(BadRequestError(report.StrictMessage()));
+  for (const std::string& problem : report.problems) context.warnings.push_back(problem);
+  return {};
+}
+
+Value WithDefaults(object::Arena& arena, const schema::Kind& kind, const Value& object) {
+  return schema::ApplyDefaults(arena, object, *kind.type, kinds::Defaulters());
+}
+
+}  // namespace
+
+Result<Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding encoding,
+                           std::vector<std::string>* duplicate_fields) {
+  if (encoding == Encoding::kYaml) return object::ParseYaml(arena, text, duplicate_fields);
+  return object::ParseJson(arena, text, duplicate_fields);
+}
+
+Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation) {
+  if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
+  NegotiationScope scope;
+  scope.protobuf = !context.resource->custom;
+  TRY_ASSIGN(Encoding encoding, NegotiateInput(context.request.headers.Get("Content-Type"), scope));
+  object::Arena& arena = context.arena();
+  std::string_view body = context.request.body;
+  if (encoding == Encoding::kProtobuf) {
+    TRY_ASSIGN(Value object, DecodeProtobufBody(context, expected));
+    return WithDefaults(arena, expected, object);
+  }
+  std::vector<std::string> duplicates;
+  auto untyped = ParseUntyped(arena, body, encoding, &duplicates);
+  if (!untyped) {
+    std::string why = encoding == Encoding::kJson ? "couldn't get version/kind; json parse error: " : "";
+    return Fail(Unrecognized(expected, why + untyped.error().message(), body));
+  }
+  auto read = ReadTypeMeta(*untyped);
+  if (!read) return Fail(Unrecognized(expected, read.error().message(), body));
+  TypeMeta meta = *std::move(read);
+  FillTypeMeta(meta, expected);
+  bool fits = false;
+  Status wrong = CheckKind(context, meta, expected, fits);
+  if (!fits) return Fail(wrong);
+
+  schema::ConformReport report;
+  report.collect = validation != FieldValidation::kIgnore;
+  Value tree = untyped->IsNull() ? Value::EmptyObject() : *untyped;
+  auto object = schema::Conform(arena, tree, *expected.type, report);
+  if (!object) return Fail(CannotBeHandled(meta, expected, object.error().message()));
+  for (const std::string& path : duplicates) report.AddDuplicate(path);
+  if (auto strict = ApplyStrictness(context, report, validation); !strict) {
+    return Fail(CannotBeHandled(meta, expected, strict.error().message()));
+  }
+  return WithDefaults(arena, expected, *object);
+}
+
+Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const Value& patched,
+                            FieldValidation validation) {
+  schema::ConformReport report;
+  report.collect = validation != FieldValidation::kIgnore;
+  TRY_ASSIGN(Value object, schema::Conform(context.arena(), patched, *expected.type, report));
+  TRY(ApplyStrictness(context, report, validation));
+  return WithDefaults(context.arena(), expected, object);
+}
+
+Result<Value> ToStorage(object::Arena& arena, const Resource& resource, const Value& object) {
+  if (resource.kind == resource.storage || resource.behaviour->convert == nullptr) return object;
+  return resource.behaviour->convert(arena, object, *resource.kind, *resource.storage);
+}
+
+Result<Value> FromStorage(object::Arena& arena, const Resource& resource, const Value& object) {
+  if (resource.kind == resource.storage || resource.behaviour->convert == nullptr) return object;
+  return resource.behaviour->convert(arena, object, *resource.storage, *resource.kind);
+}
+
+}  // namespace homeostat::server

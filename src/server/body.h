@@ -1,0 +1,26 @@
+// Body: a request's bytes become a typed tree of the kind the URL expects, with the strictness the client asked for.
+// The words of every refusal are upstream's, as clients match them.
+#pragma once
+
+#include "server/context.h"
+#include "server/options.h"
+
+namespace homeostat::server {
+
+// Decodes the body as `expected` (the resource's own kind, or what a subresource takes) and applies its defaults.
+// Unknown and duplicate fields become warnings or an error, by `validation`. The tree is of `expected`'s version.
+Result<object::Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation);
+
+// The same for a tree that a patch made: conform, strictness, defaults. Errors are 422 about the patch.
+Result<object::Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const object::Value& patched,
+                                    FieldValidation validation);
+
+// Parses JSON or YAML without a type: patches, and options.
+Result<object::Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding encoding,
+                                   std::vector<std::string>* duplicate_fields);
+
+// From the request's version to the stored one and back. The same value where they are one.
+Result<object::Value> ToStorage(object::Arena& arena, const Resource& resource, const object::Value& object);
+Result<object::Value> FromStorage(object::Arena& arena, const Resource& resource, const object::Value& object);
+
+}  // namespace homeostat::server

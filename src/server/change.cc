@@ -1,0 +1,165 @@
+#include "server/change.h"
+
+#include <algorithm>
+
+#include "server/metadata.h"
+#include "server/rules.h"
+
+namespace homeostat::server {
+namespace {
+
+constexpr int kGenerateNameAttempts = 8;
+
+admission::Request AdmissionRequest(RequestContext& context, kinds::RuleContext& rules, admission::Operation operation,
+                                    const ChangeOptions& options, std::string_view name, Value object, Value old) {
+  return admission::Request{operation, context.storage(), options.subresource, options.ns, name, object, old, Value(), rules};
+}
+
+// Owner references with the same uid count once; the client is told.
+Value DedupOwnerReferences(RequestContext& context, const Value& object) {
+  Value references = object.Path({"metadata", "ownerReferences"});
+  if (references.size() < 2) return object;
+  object::ListBuilder kept(context.arena());
+  bool duplicates = false;
+  for (const Value& reference : references.items()) {
+    bool seen = std::ranges::any_of(kept.items(), [&](const Value& other) { return object::Equal(other, reference); });
+    if (seen) duplicates = true; else kept.Append(reference);
+  }
+  if (!duplicates) return object;
+  context.warnings.push_back(
+      ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
+      "such requests as early as 1.24; please fix your requests");
+  return SetMetadata(context.arena(), *context.storage().type, object, "ownerReferences", kept.Build());
+}
+
+// Admission that changes, the kind's preparation, the checks, admission that refuses: a new object ready for the store.
+Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rules, Value object, const ChangeOptions& options) {
+  object = DedupOwnerReferences(context, object);
+  std::string name(MetadataString(object, "name"));
+  admission::Request request = AdmissionRequest(context, rules, admission::Operation::kCreate, options, name, object, Value());
+  auto mutate = context.parts.admission.Mutate(request);
+  CO_TRY_ASSIGN(object, co_await std::move(mutate));
+  CO_TRY_ASSIGN(object, PrepareForCreate(rules, *context.resource, object));
+  CO_TRY(ValidateForCreate(rules, *context.resource, object));
+  name = MetadataString(object, "name");
+  admission::Request check = AdmissionRequest(context, rules, admission::Operation::kCreate, options, name, object, Value());
+  auto validate = context.parts.admission.Validate(check);
+  CO_TRY(co_await std::move(validate));
+  co_return object;
+}
+
+Status StaleVersion(const RequestContext& context, std::string_view name) {
+  return ConflictError(context.kind().gvk.group, context.kind().plural, name,
+                       "the object has been modified; please apply your changes to the latest version and try again");
+}
+
+// Settles which version of the object the change is based on.
+Result<Value> CheckVersion(RequestContext& context, const Value& object, const Value& current, std::string_view name) {
+  std::string_view asked = MetadataString(object, "resourceVersion");
+  std::string_view stored = MetadataString(current, "resourceVersion");
+  if (asked.empty() || asked == "0") {
+    if (!context.storage().unconditional_update) return object;  // the check of metadata then asks for one
+    return SetMetadata(context.arena(), *context.storage().type, object, "resourceVersion",
+                       Value::String(context.arena(), stored));
+  }
+  if (asked != stored) return Fail(StaleVersion(context, name));
+  return object;
+}
+
+Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeOptions& options, Value object, Value current) {
+  kinds::RuleContext rules = context.Rules(options.dry_run, options.subresource);
+  rules.ns = options.ns;
+  object = DedupOwnerReferences(context, object);
+  admission::Request request =
+      AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
+  auto mutate = context.parts.admission.Mutate(request);
+  CO_TRY_ASSIGN(object, co_await std::move(mutate));
+  CO_TRY_ASSIGN(object, CheckVersion(context, object, current, options.name));
+  CO_TRY_ASSIGN(object, PrepareForUpdate(rules, *context.resource, object, current));
+  CO_TRY(ValidateForUpdate(rules, *context.resource, object, current));
+  admission::Request check =
+      AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
+  auto validate = context.parts.admission.Validate(check);
+  CO_TRY(co_await std::move(validate));
+  UpdateDecision decision;
+  decision.object = object;
+  if (IsRemovedByUpdate(*context.resource->behaviour, object, current)) decision.action = UpdateDecision::Action::kRemove;
+  co_return decision;
+}
+
+Task<Result<UpdateDecision>> DecideCreate(RequestContext& context, const ChangeOptions& options, Value object) {
+  if (!MetadataString(object, "uid").empty()) {
+    co_return Fail(ConflictError(context.kind().gvk.group, context.kind().plural, options.name,
+                                 "uid mismatch: the provided object specified uid " +
+                                     std::string(MetadataString(object, "uid")) + ", and no existing object was found"));
+  }
+  kinds::RuleContext rules = context.Rules(options.dry_run, options.subresource);
+  auto prepare = PrepareNew(context, rules, object, options);
+  CO_TRY_ASSIGN(Value ready, co_await std::move(prepare));
+  co_return UpdateDecision{UpdateDecision::Action::kStore, ready};
+}
+
+Task<Result<UpdateDecision>> Decide(RequestContext& context, const ChangeOptions& options, const Compute& compute, Value current) {
+  if (!current && !options.allow_create) co_return Fail(context.NotFound(options.name));
+  auto computing = compute(current);
+  CO_TRY_ASSIGN(Value object, co_await std::move(computing));
+  if (!current) {
+    auto create = DecideCreate(context, options, object);
+    co_return co_await std::move(create);
+  }
+  auto update = DecideUpdate(context, options, object, current);
+  co_return co_await std::move(update);
+}
+
+}  // namespace
+
+Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOptions options) {
+  bool generated = MetadataString(object, "name").empty() && !MetadataString(object, "generateName").empty();
+  for (int attempt = 1;; ++attempt) {
+    kinds::RuleContext rules = context.Rules(options.dry_run, options.subresource);
+    auto prepare = PrepareNew(context, rules, object, options);
+    CO_TRY_ASSIGN(Value ready, co_await std::move(prepare));
+    auto store = StoreNew(context, ready, MakeWriteInfo(context, options.field_manager), options.dry_run);
+    auto stored = co_await std::move(store);
+    if (stored || !stored.error().IsAlreadyExists() || !generated || attempt == kGenerateNameAttempts) co_return stored;
+  }
+}
+
+Task<Result<Answer>> ChangeObject(RequestContext& context, ChangeOptions options, Compute compute) {
+  UpdateFunction decide = [&context, &options, &compute](object::DocumentPtr, Value current) {
+    return Decide(context, options, compute, current);
+  };
+  store::WriteInfo info = MakeWriteInfo(context, options.field_manager);
+  auto update = StoreUpdate(context, options.ns, options.name, std::move(info), options.dry_run, decide);
+  co_return co_await std::move(update);
+}
+
+Result<void> CheckNameAndNamespace(const RequestContext& context, const Value& object, std::string_view name) {
+  std::string_view own = MetadataString(object, "name");
+  if (own.empty()) {
+    return Fail(BadRequestError("the name of the object (" + std::string(name) +
+                                " based on URL) was undeterminable: name must be provided"));
+  }
+  if (own != name) {
+    return Fail(BadRequestError("the name of the object (" + std::string(own) + ") does not match the name on the URL (" +
+                                std::string(name) + ")"));
+  }
+  std::string_view ns = MetadataString(object, "namespace");
+  if (!context.info.ns.empty() && !ns.empty() && context.storage().namespaced && ns != context.info.ns) {
+    return Fail(BadRequestError("the namespace of the object (" + std::string(ns) +
+                                ") does not match the namespace on the request (" + context.info.ns + ")"));
+  }
+  return {};
+}
+
+Result<Value> EnsureNamespace(RequestContext& context, const schema::Type& type, const Value& object) {
+  std::string_view ns = MetadataString(object, "namespace");
+  std::string_view expected = context.kind().namespaced ? std::string_view(context.info.ns) : std::string_view();
+  if (ns == expected) return object;
+  if (!ns.empty()) {
+    return Fail(BadRequestError("the namespace of the provided object does not match the namespace sent on the request"));
+  }
+  return SetMetadata(context.arena(), type, object, "namespace", Value::String(context.arena(), expected));
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,37 @@
+// Change: what every write of an object goes through, whoever computed the new state: admission, the generic rules, the
+// kind's rules, and the store. create.cc, update.cc, patch.cc and the subresources end here.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "server/context.h"
+#include "server/object_store.h"
+
+namespace homeostat::server {
+
+struct ChangeOptions {
+  std::string ns, name;
+  std::string subresource;        // "" for the object itself
+  std::string field_manager;      // who writes, for history
+  bool dry_run = false;
+  bool allow_create = false;      // a missing object is created
+};
+
+// The new object (storage version, managed fields already tracked), given the stored one (absent: there is none).
+// Called again when the object changed meanwhile.
+using Compute = std::function<Task<Result<Value>>(Value current)>;
+
+// Stores a new object. Names made from generateName are drawn again while they are taken.
+Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOptions options);
+
+// Changes a stored object: 404 if there is none (unless it may be created), 409 if it is at another version than the new
+// object names. An object whose last finalizer goes is removed.
+Task<Result<Answer>> ChangeObject(RequestContext& context, ChangeOptions options, Compute compute);
+
+// 400 unless the object's name and namespace are those of the URL.
+Result<void> CheckNameAndNamespace(const RequestContext& context, const Value& object, std::string_view name);
+// The object with the request's namespace, or 400 if it names another.
+Result<Value> EnsureNamespace(RequestContext& context, const schema::Type& type, const Value& object);
+
+}  // namespace homeostat::server

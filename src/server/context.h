@@ -1,0 +1,68 @@
+// RequestContext: one request to a resource on its way through the verbs. Parts: what the verbs work with.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "admission/admission.h"
+#include "auth/authorizer.h"
+#include "cache/cache.h"
+#include "homeostat/base/http.h"
+#include "homeostat/object/value.h"
+#include "kinds/behaviour.h"
+#include "server/negotiation.h"
+#include "server/request_info.h"
+#include "server/resources.h"
+
+namespace homeostat::server {
+
+struct Parts {
+  Runtime& runtime;
+  cache::Cache& cache;
+  Resources& resources;
+  admission::Chain& admission;
+  auth::Authorizer& authorizer;
+  kinds::ObjectReader& objects;
+};
+
+struct RequestContext {
+  Parts& parts;
+  const http::Request& request;
+  const RequestInfo& info;
+  http::Query query;
+  const User& user;
+  const Resource* resource = nullptr;
+  MediaTypeOptions output;
+  std::string audit_id;
+  std::vector<std::string> warnings;
+  // Everything this request decodes and builds lives here; the object that is stored or answered keeps it alive.
+  std::shared_ptr<object::Document> work = std::make_shared<object::Document>();
+
+  object::Arena& arena() { return work->arena(); }
+  const schema::Kind& kind() const { return *resource->kind; }
+  const schema::Kind& storage() const { return *resource->storage; }
+  Runtime& runtime() { return parts.runtime; }
+
+  // The rule context of a write to `subresource` ("" for the object itself).
+  kinds::RuleContext Rules(bool dry_run, std::string_view subresource) {
+    return kinds::RuleContext{arena(), storage(), subresource, info.ns, user, parts.runtime, parts.objects, dry_run, &warnings};
+  }
+  // Who writes: the fieldManager asked for, else the client program's name from its User-Agent.
+  std::string FieldManager(std::string_view asked) const;
+
+  Status NotFound(std::string_view name) const {
+    return NotFoundError(resource->kind->gvk.group, resource->kind->plural, name);
+  }
+};
+
+// What a verb answers with: an object, of kind `kind`, or any other value with its type.
+struct Answer {
+  int code = 200;
+  object::DocumentPtr document;      // keeps the value alive
+  object::Value value;
+  const schema::Kind* kind = nullptr;
+  cache::EntryPtr entry;             // set when the value is a stored object in its storage version: encodings are shared
+};
+
+}  // namespace homeostat::server

@@ -1,0 +1,35 @@
+// create: POST to a collection.
+#include "server/body.h"
+#include "server/change.h"
+#include "server/encode.h"
+#include "server/field_tracking.h"
+#include "server/metadata.h"
+#include "server/options.h"
+#include "server/verbs.h"
+
+namespace homeostat::server {
+
+Task<Result<http::Response>> CreateObject(RequestContext& context) {
+  CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
+  const schema::Kind& kind = context.kind();
+  CO_TRY_ASSIGN(Value object, DecodeBody(context, kind, query.field_validation));
+  // What only the server says is not the client's to send.
+  for (std::string_view field : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) {
+    object = SetMetadata(context.arena(), *kind.type, object, field, Value());
+  }
+  CO_TRY_ASSIGN(object, EnsureNamespace(context, *kind.type, object));
+  if (!MetadataString(object, "resourceVersion").empty()) {
+    co_return Fail(Status(500, "", "resourceVersion should not be set on objects to be created"));
+  }
+  ChangeOptions options;
+  options.ns = context.info.ns;
+  options.field_manager = context.FieldManager(query.field_manager);
+  options.dry_run = query.dry_run;
+  object = TrackUpdate(context, Value(), object, options.field_manager, "");
+  CO_TRY_ASSIGN(object, ToStorage(context.arena(), *context.resource, object));
+  auto create = CreateNew(context, object, options);
+  CO_TRY_ASSIGN(Answer answer, co_await std::move(create));
+  co_return EncodeAnswer(context, answer);
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,18 @@
+// Field tracking: managedFields of each write, through the patch layer. Objects are trees of the request's version.
+#pragma once
+
+#include "server/context.h"
+
+namespace homeostat::server {
+
+// The object with managedFields that tell what this update of it (live: absent on create) by `manager` changed. Tracking
+// never makes a write fail: if the recorded fields can't be read, they begin anew.
+object::Value TrackUpdate(RequestContext& context, const object::Value& live, const object::Value& object,
+                          std::string_view manager, std::string_view subresource);
+
+// Server-side apply: the live object (absent: none yet) with the applied configuration merged in, and its managedFields.
+// A Conflict names who owns what.
+Result<object::Value> ApplyConfiguration(RequestContext& context, const object::Value& live, const object::Value& applied,
+                                         std::string_view manager, std::string_view subresource, bool force);
+
+}  // namespace homeostat::server

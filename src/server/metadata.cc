@@ -1,0 +1,271 @@
+#include "server/metadata.h"
+
+#include <algorithm>
+
+#include "homeostat/base/ids.h"
+#include "homeostat/object/names.h"
+#include "homeostat/object/time.h"
+#include "homeostat/sdk/object.h"
+
+namespace homeostat::server {
+namespace {
+
+using object::ObjectBuilder;
+using schema::FieldErrors;
+using schema::FieldPath;
+
+// The longest part of a generateName that is kept: 63 less the suffix.
+constexpr size_t kGenerateNamePrefix = 58;
+constexpr size_t kAnnotationsLimit = 256 * 1024;
+
+const schema::Type& MetadataType(const schema::Type& type) { return *type.FindField("metadata")->type; }
+
+void ValidateLabels(const Value& labels, const FieldPath& path, FieldErrors& errors) {
+  for (const object::Member& label : labels.members()) {
+    for (std::string& message : object::IsQualifiedName(label.name())) errors.Invalid(path, label.name(), message);
+    for (std::string& message : object::IsValidLabelValue(label.value.AsString())) {
+      errors.Invalid(path, label.value.AsString(), message);
+    }
+  }
+}
+
+void ValidateAnnotations(const Value& annotations, const FieldPath& path, FieldErrors& errors) {
+  size_t total = 0;
+  for (const object::Member& annotation : annotations.members()) {
+    std::string lower(annotation.name());
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (std::string& message : object::IsQualifiedName(lower)) errors.Invalid(path, annotation.name(), message);
+    total += annotation.name().size() + annotation.value.AsString().size();
+  }
+  if (total > kAnnotationsLimit) errors.TooLong(path, kAnnotationsLimit);
+}
+
+void ValidateOwnerReference(const Value& reference, const FieldPath& path, FieldErrors& errors) {
+  std::string_view api_version = reference.Get("apiVersion").AsString();
+  size_t slash = api_version.find('/');
+  std::string_view version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+  if (version.empty()) errors.Invalid(path.Child("apiVersion"), api_version, "version must not be empty");
+  for (std::string_view name : {"kind", "name", "uid"}) {
+    if (reference.Get(name).AsString().empty()) errors.Invalid(path.Child(name), "", "must not be empty");
+  }
+  // Events come and go too fast to own anything.
+  if (reference.Get("kind").AsString() == "Event" && (api_version == "v1" || api_version == "events.k8s.io/v1")) {
+    std::string group_version = slash == std::string_view::npos ? "/" + std::string(api_version) : std::string(api_version);
+    errors.Invalid(path, reference, group_version + ", Kind=Event is disallowed from being an owner");
+  }
+}
+
+void ValidateOwnerReferences(const Value& references, const FieldPath& path, FieldErrors& errors) {
+  std::string first_controller;
+  for (const Value& reference : references.items()) {
+    ValidateOwnerReference(reference, path, errors);
+    if (!reference.Get("controller").AsBool()) continue;
+    std::string name = std::string(reference.Get("kind").AsString()) + "/" + std::string(reference.Get("name").AsString());
+    if (first_controller.empty()) {
+      first_controller = name;
+      continue;
+    }
+    errors.Invalid(path, references,
+                   "Only one reference can have Controller set to true. Found \"true\" in references for " +
+                       first_controller + " and " + name);
+  }
+}
+
+bool IsStandardFinalizer(std::string_view name) {
+  return name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+}
+
+void ValidateFinalizers(const Value& finalizers, const FieldPath& path, FieldErrors& errors) {
+  bool orphan = false, foreground = false;
+  size_t index = 0;
+  for (const Value& item : finalizers.items()) {
+    std::string_view name = item.AsString();
+    for (std::string& message : object::IsQualifiedName(name)) errors.Invalid(path, name, message);
+    if (name.find('/') == std::string_view::npos && !IsStandardFinalizer(name)) {
+      errors.Invalid(path.Index(index), name, "name is neither a standard finalizer name nor is it fully qualified");
+    }
+    orphan = orphan || name == "orphan";
+    foreground = foreground || name == "foregroundDeletion";
+    ++index;
+  }
+  if (orphan && foreground) {
+    errors.Invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
+  }
+}
+
+void ValidateManagedFields(const Value& managed_fields, const FieldPath& path, FieldErrors& errors) {
+  size_t index = 0;
+  for (const Value& entry : managed_fields.items()) {
+    FieldPath at = path.Index(index++);
+    std::string_view operation = entry.Get("operation").AsString();
+    if (operation != "Apply" && operation != "Update") {
+      errors.Invalid(at.Child("operation"), operation, "must be `Apply` or `Update`");
+    }
+    std::string_view type = entry.Get("fieldsType").AsString();
+    if (type != "FieldsV1") errors.Invalid(at.Child("fieldsType"), type, "must be `FieldsV1`");
+    std::string_view manager = entry.Get("manager").AsString();
+    if (manager.size() > 128) errors.TooLong(at.Child("manager"), 128);
+  }
+}
+
+void ValidateCommon(const Value& metadata, bool namespaced, const FieldPath& path, FieldErrors& errors) {
+  std::string_view ns = metadata.Get("namespace").AsString();
+  if (namespaced) {
+    if (ns.empty()) {
+      errors.Required(path.Child("namespace"));
+    } else {
+      for (std::string& message : object::IsDns1123Label(ns)) errors.Invalid(path.Child("namespace"), ns, message);
+    }
+  } else if (!ns.empty()) {
+    errors.Forbidden(path.Child("namespace"), "not allowed on this type");
+  }
+  if (metadata.Get("generation").AsInt() < 0) {
+    errors.Invalid(path.Child("generation"), metadata.Get("generation").AsInt(), "must be greater than or equal to 0");
+  }
+  ValidateLabels(metadata.Get("labels"), path.Child("labels"), errors);
+  ValidateAnnotations(metadata.Get("annotations"), path.Child("annotations"), errors);
+  ValidateOwnerReferences(metadata.Get("ownerReferences"), path.Child("ownerReferences"), errors);
+  ValidateFinalizers(metadata.Get("finalizers"), path.Child("finalizers"), errors);
+  ValidateManagedFields(metadata.Get("managedFields"), path.Child("managedFields"), errors);
+}
+
+// The finalizers that are new, as Go prints a list of strings.
+void ValidateNoNewFinalizers(const Value& now, const Value& before, const FieldPath& path, FieldErrors& errors) {
+  std::string extra;
+  for (const Value& item : now.items()) {
+    auto same = [&](const Value& other) { return other.AsString() == item.AsString(); };
+    if (std::ranges::any_of(before.items(), same)) continue;
+    if (!extra.empty()) extra += ", ";
+    extra += schema::GoQuote(item.AsString());
+  }
+  if (extra.empty()) return;
+  errors.Forbidden(path, "no new finalizers can be added if the object is being deleted, found new finalizers []string{" +
+                             extra + "}");
+}
+
+std::vector<std::string> DefaultNameCheck(std::string_view name, bool prefix) {
+  return object::NameIsDnsSubdomain(name, prefix);
+}
+
+}  // namespace
+
+Value SetField(Arena& arena, const schema::Type& type, const Value& object, std::string_view field, Value value) {
+  int index = type.FieldIndex(field);
+  if (index < 0) return object;
+  ObjectBuilder builder(arena, object);
+  const schema::Field& entry = type.fields[static_cast<size_t>(index)];
+  if (value.IsAbsent()) builder.Erase(entry.name);
+  else builder.SetField(static_cast<uint16_t>(index), entry.name, value);
+  return builder.Build();
+}
+
+Value SetMetadata(Arena& arena, const schema::Type& type, const Value& object, std::string_view field, Value value) {
+  return SetMetadata(arena, type, object, {{field, value}});
+}
+
+Value SetMetadata(Arena& arena, const schema::Type& type, const Value& object,
+                  std::initializer_list<MetadataChange> changes) {
+  const schema::Type& metadata_type = MetadataType(type);
+  ObjectBuilder metadata(arena, object.Get("metadata"));
+  for (const MetadataChange& change : changes) {
+    int index = metadata_type.FieldIndex(change.field);
+    std::string_view name = metadata_type.fields[static_cast<size_t>(index)].name;
+    if (change.value.IsAbsent()) metadata.Erase(name);
+    else metadata.SetField(static_cast<uint16_t>(index), name, change.value);
+  }
+  return SetField(arena, type, object, "metadata", metadata.Build());
+}
+
+Value GetPath(const Value& object, std::string_view dotted_path) {
+  Value at = object;
+  while (!dotted_path.empty()) {
+    size_t dot = dotted_path.find('.');
+    at = at.Get(dotted_path.substr(0, dot));
+    dotted_path = dot == std::string_view::npos ? std::string_view() : dotted_path.substr(dot + 1);
+  }
+  return at;
+}
+
+Value SetPath(Arena& arena, const schema::Type& type, const Value& object, std::string_view dotted_path, Value value) {
+  size_t dot = dotted_path.find('.');
+  std::string_view head = dotted_path.substr(0, dot);
+  if (dot == std::string_view::npos) {
+    if (type.form == schema::Form::kStruct && type.FindField(head) != nullptr) return SetField(arena, type, object, head, value);
+    return ObjectBuilder(arena, object).SetCopyName(head, value).Build();
+  }
+  const schema::Field* field = type.FindField(head);
+  Value child = object.Get(head);
+  if (!child && value.IsAbsent()) return object;
+  const schema::Type& child_type = field != nullptr ? *field->type : schema::AnyType();
+  Value changed = SetPath(arena, child_type, child ? child : Value::EmptyObject(), dotted_path.substr(dot + 1), value);
+  if (field != nullptr) return SetField(arena, type, object, head, changed);
+  return ObjectBuilder(arena, object).SetCopyName(head, changed).Build();
+}
+
+std::string_view MetadataString(const Value& object, std::string_view field) {
+  return object.Get("metadata").Get(field).AsString();
+}
+
+std::string FormatNow(Runtime& runtime) { return object::FormatTime(runtime.WallNow()); }
+
+Value FillSystemFields(Arena& arena, Runtime& runtime, const schema::Type& type, const Value& object) {
+  return SetMetadata(arena, type, object,
+                     {{"uid", Value::String(arena, NewUuid(runtime))},
+                      {"creationTimestamp", Value::String(arena, FormatNow(runtime))},
+                      {"resourceVersion", Value()},
+                      {"selfLink", Value()},
+                      {"deletionTimestamp", Value()},
+                      {"deletionGracePeriodSeconds", Value()}});
+}
+
+std::string GenerateName(Runtime& runtime, std::string_view base) {
+  return std::string(base.substr(0, kGenerateNamePrefix)) + RandomSuffix(runtime, 5);
+}
+
+void ValidateObjectMeta(const Value& object, bool namespaced, NameCheck name_check, FieldErrors& errors) {
+  if (name_check == nullptr) name_check = DefaultNameCheck;
+  FieldPath path("metadata");
+  Value metadata = object.Get("metadata");
+  std::string_view generate_name = metadata.Get("generateName").AsString();
+  if (!generate_name.empty()) {
+    for (std::string& message : name_check(generate_name, true)) {
+      errors.Invalid(path.Child("generateName"), generate_name, message);
+    }
+  }
+  std::string_view name = metadata.Get("name").AsString();
+  if (name.empty()) {
+    errors.Required(path.Child("name"), "name or generateName is required");
+  } else {
+    for (std::string& message : name_check(name, false)) errors.Invalid(path.Child("name"), name, message);
+  }
+  ValidateCommon(metadata, namespaced, path, errors);
+}
+
+void ValidateObjectMetaUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+  FieldPath path("metadata");
+  Value now = object.Get("metadata"), before = old.Get("metadata");
+  if (before.Get("deletionTimestamp")) {
+    ValidateNoNewFinalizers(now.Get("finalizers"), before.Get("finalizers"), path.Child("finalizers"), errors);
+  }
+  if (now.Get("resourceVersion").AsString().empty()) {
+    errors.Invalid(path.Child("resourceVersion"), "", "must be specified for an update");
+  }
+  int64_t generation = now.Get("generation").AsInt();
+  if (generation < before.Get("generation").AsInt()) {
+    errors.Invalid(path.Child("generation"), generation, "must not be decremented");
+  }
+  for (std::string_view field : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                                 "deletionGracePeriodSeconds"}) {
+    Value value = now.Get(field);
+    if (object::Equal(value, before.Get(field))) continue;
+    bool text_field = field != "deletionGracePeriodSeconds" && field != "creationTimestamp" && field != "deletionTimestamp";
+    if (value.IsAbsent() && text_field) errors.Immutable(path.Child(field), "");
+    else errors.Immutable(path.Child(field), value);
+  }
+  ValidateLabels(now.Get("labels"), path.Child("labels"), errors);
+  ValidateAnnotations(now.Get("annotations"), path.Child("annotations"), errors);
+  ValidateOwnerReferences(now.Get("ownerReferences"), path.Child("ownerReferences"), errors);
+  ValidateManagedFields(now.Get("managedFields"), path.Child("managedFields"), errors);
+}
+
+}  // namespace homeostat::server

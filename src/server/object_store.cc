@@ -1,0 +1,135 @@
+#include "server/object_store.h"
+
+#include "homeostat/schema/json_encoder.h"
+#include "homeostat/schema/protobuf.h"
+#include "homeostat/schema/conform.h"
+#include "homeostat/object/json.h"
+
+namespace homeostat::server {
+namespace {
+
+Value WithRevision(object::Arena& arena, const schema::Kind& kind, const Value& object, uint64_t revision) {
+  return SetMetadata(arena, *kind.type, object, "resourceVersion", Value::String(arena, std::to_string(revision)));
+}
+
+// The request's tree with its final root, as an answer.
+Answer AnswerWith(RequestContext& context, Value object, int code) {
+  context.work->set_root(object);
+  return Answer{code, context.work, object, &context.storage(), nullptr};
+}
+
+Task<Result<Answer>> AnswerCommitted(RequestContext& context, Value object, uint64_t revision, int code) {
+  co_return AnswerWith(context, WithRevision(context.arena(), context.storage(), object, revision), code);
+}
+
+}  // namespace
+
+Result<object::DocumentPtr> DecodeStored(const schema::Kind& storage, const Bytes& stored, uint64_t revision) {
+  auto document = std::make_shared<object::Document>();
+  object::Arena& arena = document->arena();
+  Value object;
+  if (object::HasProtobufPrefix(stored)) {
+    arena.Keep(std::make_shared<Bytes>(stored));
+    TRY_ASSIGN(object, schema::DecodeProtobufObject(arena, stored, *storage.type));
+  } else {
+    TRY_ASSIGN(Value untyped, object::ParseJson(arena, stored));
+    schema::ConformReport report;
+    TRY_ASSIGN(object, schema::Conform(arena, untyped, *storage.type, report));
+  }
+  document->set_root(WithRevision(arena, storage, object, revision));
+  return object::DocumentPtr(document);
+}
+
+Result<Bytes> EncodeStored(object::Arena& arena, const schema::Kind& storage, const Value& object, bool custom) {
+  Value bare = SetMetadata(arena, *storage.type, object, "resourceVersion", Value());
+  bare = schema::WithTypeMeta(arena, *storage.type, bare, storage.gvk.ApiVersion(), storage.gvk.kind);
+  if (!custom) return Bytes(schema::EncodeProtobufObject(*storage.type, bare));
+  std::string json;
+  schema::EncodeJson(*storage.type, bare, json);
+  json.push_back('\n');
+  return Bytes(std::move(json));
+}
+
+store::WriteInfo MakeWriteInfo(RequestContext& context, std::string_view field_manager) {
+  store::WriteInfo info;
+  info.user = context.user.name;
+  info.field_manager = field_manager;
+  info.verb = context.info.verb;
+  info.subresource = context.info.subresource;
+  info.audit_id = context.audit_id;
+  info.time = context.runtime().WallNow();
+  return info;
+}
+
+Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::WriteInfo info, bool dry_run) {
+  const schema::Kind& kind = context.storage();
+  std::string name(MetadataString(object, "name"));
+  std::string key = StorageKey(kind, context.info.ns, name);
+  if (dry_run) {
+    if (context.parts.cache.Get(key)) co_return Fail(AlreadyExistsError(kind.gvk.group, context.kind().plural, name));
+    co_return AnswerWith(context, object, 201);
+  }
+  CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), kind, object, context.resource->custom));
+  store::Write write{key, std::move(bytes), store::Expectation::Absent(), std::move(info)};
+  auto commit = context.parts.cache.Commit(std::move(write), nullptr);
+  CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await std::move(commit));
+  if (!outcome.committed) co_return Fail(AlreadyExistsError(kind.gvk.group, context.kind().plural, name));
+  auto answer = AnswerCommitted(context, object, outcome.revision, 201);
+  co_return co_await std::move(answer);
+}
+
+Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::string name, store::WriteInfo info, bool dry_run,
+                                 const UpdateFunction& function) {
+  const schema::Kind& kind = context.storage();
+  std::string key = StorageKey(kind, ns, name);
+  for (int attempt = 0; attempt < kUpdateAttempts; ++attempt) {
+    cache::EntryPtr entry = context.parts.cache.Get(key);
+    object::DocumentPtr document;
+    Value current;
+    if (entry) {
+      CO_TRY_ASSIGN(document, entry->document());
+      current = document->root();
+      context.arena().Keep(document);
+    }
+    auto decide = function(document, current);
+    CO_TRY_ASSIGN(UpdateDecision decision, co_await std::move(decide));
+    if (decision.action == UpdateDecision::Action::kKeep) co_return Answer{200, document, current, &kind, entry};
+
+    store::Write write{key, std::nullopt, entry ? store::Expectation::At(entry->revision()) : store::Expectation::Absent(), info};
+    if (decision.action == UpdateDecision::Action::kStore) {
+      CO_TRY_ASSIGN(write.value, EncodeStored(context.arena(), kind, decision.object, context.resource->custom));
+      if (entry && *write.value == entry->stored()) co_return Answer{200, document, current, &kind, entry};
+    }
+    int code = entry ? 200 : 201;
+    if (dry_run) co_return AnswerWith(context, decision.object, code);
+    auto commit = context.parts.cache.Commit(std::move(write), nullptr);
+    CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await std::move(commit));
+    if (outcome.committed) {
+      auto answer = AnswerCommitted(context, decision.object, outcome.revision, code);
+      co_return co_await std::move(answer);
+    }
+    // What stands there may still be on its way to the cache.
+    if (outcome.current) {
+      auto wait = context.parts.cache.WaitFor(outcome.current->revision, std::chrono::seconds(10));
+      CO_TRY(co_await std::move(wait));
+    } else {
+      auto turn = Yield(context.runtime());
+      co_await std::move(turn);
+    }
+  }
+  co_return Fail(ConflictError(kind.gvk.group, context.kind().plural, name,
+                               "the object has been modified; please apply your changes to the latest version and try again"));
+}
+
+Task<Result<bool>> StoreRemoval(RequestContext& context, const cache::Entry& entry, store::WriteInfo info) {
+  store::Write write{entry.key(), std::nullopt, store::Expectation::At(entry.revision()), std::move(info)};
+  auto commit = context.parts.cache.Commit(std::move(write), nullptr);
+  CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await std::move(commit));
+  if (!outcome.committed && outcome.current) {
+    auto wait = context.parts.cache.WaitFor(outcome.current->revision, std::chrono::seconds(10));
+    CO_TRY(co_await std::move(wait));
+  }
+  co_return outcome.committed;
+}
+
+}  // namespace homeostat::server

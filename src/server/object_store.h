@@ -1,0 +1,41 @@
+// ObjectStore: commits objects and reads them back. Between the verbs and the cache: encoding for the store, keys, and the
+// loop that recomputes an update when somebody else was faster.
+#pragma once
+
+#include <functional>
+
+#include "server/context.h"
+
+namespace homeostat::server {
+
+// What an update wants done with the object it was shown.
+struct UpdateDecision {
+  enum class Action : uint8_t { kStore, kRemove, kKeep } action = Action::kStore;
+  Value object;   // kStore: the new object, storage version, in the request's arena
+};
+
+// Called with the stored object (absent: there is none). May be called several times. Errors end the update.
+using UpdateFunction = std::function<Task<Result<UpdateDecision>>(object::DocumentPtr current_document, Value current)>;
+
+// The tree of a stored object, in storage version, with its resourceVersion.
+Result<object::DocumentPtr> DecodeStored(const schema::Kind& storage, const Bytes& stored, uint64_t revision);
+// The bytes under which an object is stored: without resourceVersion.
+Result<Bytes> EncodeStored(object::Arena& arena, const schema::Kind& storage, const Value& object, bool custom);
+
+// How often an update is computed anew before its conflict is the client's to solve.
+inline constexpr int kUpdateAttempts = 64;
+
+// Stores a new object under its name. AlreadyExists if there is one. A dry run checks and stores nothing.
+Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::WriteInfo info, bool dry_run);
+
+// Reads, computes, stores; again if the object has changed meanwhile. An unchanged object is not written.
+Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::string name, store::WriteInfo info, bool dry_run,
+                                 const UpdateFunction& function);
+
+// Removes it if it is still at that revision; false when it is not.
+Task<Result<bool>> StoreRemoval(RequestContext& context, const cache::Entry& entry, store::WriteInfo info);
+
+// What history remembers of the writer.
+store::WriteInfo MakeWriteInfo(RequestContext& context, std::string_view field_manager);
+
+}  // namespace homeostat::server

@@ -1,0 +1,211 @@
+#include "server/options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "homeostat/schema/field_errors.h"
+
+namespace homeostat::server {
+namespace {
+
+using schema::FieldErrors;
+using schema::FieldPath;
+
+// Text to number as Go's strconv.ParseInt words its errors.
+Result<int64_t> ParseInt(std::string_view text) {
+  std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc::result_out_of_range) {
+    return Fail(BadRequestError("strconv.ParseInt: parsing " + schema::GoQuote(text) + ": value out of range"));
+  }
+  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
+    return Fail(BadRequestError("strconv.ParseInt: parsing " + schema::GoQuote(text) + ": invalid syntax"));
+  }
+  return number;
+}
+
+// A query parameter is false when it says so, true when it stands there with anything else.
+bool ParseBool(std::string_view text) {
+  std::string lower;
+  for (char c : text) lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  return lower != "false" && lower != "0";
+}
+
+Result<std::optional<int64_t>> OptionalInt(const http::Query& query, std::string_view name) {
+  if (!query.Has(name) || query.Get(name).empty()) return std::optional<int64_t>();
+  TRY_ASSIGN(int64_t number, ParseInt(query.Get(name)));
+  return std::optional<int64_t>(number);
+}
+
+std::string QuotedList(const std::vector<std::string_view>& values) {
+  std::string text = "[";
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += ",";
+    text += schema::GoQuote(values[i]);
+  }
+  return text + "]";
+}
+
+// dryRun may be given once, as All.
+bool CheckDryRun(const std::vector<std::string_view>& values, FieldErrors& errors) {
+  bool all_only = true;
+  for (std::string_view value : values) all_only = all_only && value == "All";
+  if (!all_only) errors.NotSupported(FieldPath("dryRun"), schema::BadValue::Json(QuotedList(values)), {"All"});
+  return !values.empty();
+}
+
+std::vector<std::string_view> DryRunValues(const http::Query& query) { return query.GetAll("dryRun"); }
+
+void CheckFieldManager(std::string_view manager, WriteKind kind, FieldErrors& errors) {
+  FieldPath path("fieldManager");
+  if (kind == WriteKind::kApply && manager.empty()) {
+    errors.Required(path, "is required for apply patch");
+    return;
+  }
+  if (manager.size() > 128) errors.TooLong(path, 128);
+  for (size_t i = 0; i < manager.size(); ++i) {
+    auto c = static_cast<unsigned char>(manager[i]);
+    if (c >= 0x20 && c != 0x7F) continue;
+    errors.Invalid(path, manager, fmt::format("invalid character U+{:04X} (at position {})", c, i));
+    return;
+  }
+}
+
+void CheckFieldValidation(std::string_view text, FieldErrors& errors, FieldValidation& out) {
+  if (text.empty() || text == "Warn") out = FieldValidation::kWarn;
+  else if (text == "Ignore") out = FieldValidation::kIgnore;
+  else if (text == "Strict") out = FieldValidation::kStrict;
+  else errors.NotSupported(FieldPath("fieldValidation"), text, {"", "Ignore", "Strict", "Warn"});
+}
+
+std::string_view OptionsKind(WriteKind kind) {
+  switch (kind) {
+    case WriteKind::kCreate: return "CreateOptions";
+    case WriteKind::kUpdate: return "UpdateOptions";
+    default: return "PatchOptions";
+  }
+}
+
+void CheckSendInitialEvents(const ListQuery& list, FieldErrors& errors) {
+  FieldPath match("resourceVersionMatch");
+  if (list.watch && list.send_initial_events) {
+    if (list.resource_version_match.empty()) {
+      errors.Forbidden(match, "resourceVersionMatch is required when sendInitialEvents option is set");
+    } else if (list.resource_version_match != "NotOlderThan") {
+      errors.NotSupported(match, list.resource_version_match, {"NotOlderThan"});
+    }
+    return;
+  }
+  if (list.send_initial_events) {
+    errors.Forbidden(FieldPath("sendInitialEvents"), "sendInitialEvents is forbidden for list");
+  }
+}
+
+void CheckResourceVersionMatch(const ListQuery& list, FieldErrors& errors) {
+  if (list.resource_version_match.empty()) return;
+  FieldPath match("resourceVersionMatch");
+  if (list.watch) {
+    if (!list.send_initial_events) errors.Forbidden(match, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    return;
+  }
+  if (list.resource_version.empty()) {
+    errors.Forbidden(match, "resourceVersionMatch is forbidden unless resourceVersion is provided");
+  }
+  if (!list.continue_token.empty()) {
+    errors.Forbidden(match, "resourceVersionMatch is forbidden when continue is provided");
+  }
+  if (list.resource_version_match != "Exact" && list.resource_version_match != "NotOlderThan") {
+    errors.NotSupported(match, list.resource_version_match, {"Exact", "NotOlderThan", ""});
+  } else if (list.resource_version_match == "Exact" && list.resource_version == "0") {
+    errors.Forbidden(match, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+  }
+}
+
+}  // namespace
+
+Result<ListQuery> ParseListQuery(const http::Query& query) {
+  ListQuery list;
+  list.label_selector = query.Get("labelSelector");
+  list.field_selector = query.Get("fieldSelector");
+  list.resource_version = query.Get("resourceVersion");
+  list.resource_version_match = query.Get("resourceVersionMatch");
+  list.continue_token = query.Get("continue");
+  list.watch = query.Has("watch") && ParseBool(query.Get("watch"));
+  list.allow_watch_bookmarks = query.Has("allowWatchBookmarks") && ParseBool(query.Get("allowWatchBookmarks"));
+  if (query.Has("sendInitialEvents")) list.send_initial_events = ParseBool(query.Get("sendInitialEvents"));
+  TRY_ASSIGN(std::optional<int64_t> limit, OptionalInt(query, "limit"));
+  list.limit = limit.value_or(0);
+  TRY_ASSIGN(list.timeout_seconds, OptionalInt(query, "timeoutSeconds"));
+  FieldErrors errors;
+  CheckSendInitialEvents(list, errors);
+  CheckResourceVersionMatch(list, errors);
+  if (!errors.empty()) return Fail(errors.ToStatus("meta.k8s.io", "ListOptions", ""));
+  return list;
+}
+
+Result<WriteQuery> ParseWriteQuery(const http::Query& query, WriteKind kind) {
+  WriteQuery write;
+  FieldErrors errors;
+  write.field_manager = query.Get("fieldManager");
+  if (query.Has("force")) {
+    write.force = ParseBool(query.Get("force"));
+    if (kind == WriteKind::kPatch) errors.Forbidden(FieldPath("force"), "may not be specified for non-apply patch");
+  }
+  CheckFieldManager(write.field_manager, kind, errors);
+  write.dry_run = CheckDryRun(DryRunValues(query), errors);
+  CheckFieldValidation(query.Get("fieldValidation"), errors, write.field_validation);
+  if (!errors.empty()) return Fail(errors.ToStatus("meta.k8s.io", OptionsKind(kind), ""));
+  return write;
+}
+
+Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Value& body) {
+  DeleteQuery options;
+  std::vector<std::string_view> dry_run;
+  if (body) {
+    for (const object::Value& item : body.Get("dryRun").items()) dry_run.push_back(item.AsString());
+    if (object::Value grace = body.Get("gracePeriodSeconds")) options.grace_period_seconds = grace.AsInt();
+    if (object::Value policy = body.Get("propagationPolicy")) options.propagation_policy = policy.AsString();
+    if (object::Value orphan = body.Get("orphanDependents")) options.orphan_dependents = orphan.AsBool();
+    object::Value preconditions = body.Get("preconditions");
+    if (object::Value uid = preconditions.Get("uid")) options.precondition_uid = uid.AsString();
+    if (object::Value version = preconditions.Get("resourceVersion")) options.precondition_resource_version = version.AsString();
+  } else {
+    dry_run = DryRunValues(query);
+    TRY_ASSIGN(options.grace_period_seconds, OptionalInt(query, "gracePeriodSeconds"));
+    if (query.Has("propagationPolicy")) options.propagation_policy = query.Get("propagationPolicy");
+    if (query.Has("orphanDependents")) options.orphan_dependents = ParseBool(query.Get("orphanDependents"));
+  }
+  FieldErrors errors;
+  if (options.propagation_policy && options.orphan_dependents) {
+    errors.Invalid(FieldPath("propagationPolicy"), *options.propagation_policy,
+                   "orphanDependents and deletionPropagation cannot be both set");
+  }
+  if (options.propagation_policy && *options.propagation_policy != "Foreground" && *options.propagation_policy != "Background" &&
+      *options.propagation_policy != "Orphan") {
+    errors.NotSupported(FieldPath("propagationPolicy"), *options.propagation_policy,
+                        {"Foreground", "Background", "Orphan", "nil"});
+  }
+  options.dry_run = CheckDryRun(dry_run, errors);
+  if (!errors.empty()) return Fail(errors.ToStatus("meta.k8s.io", "DeleteOptions", ""));
+  // A negative period means at once, as near as the API can say it.
+  if (options.grace_period_seconds && *options.grace_period_seconds < 0) options.grace_period_seconds = 1;
+  return options;
+}
+
+Result<uint64_t> ParseResourceVersion(std::string_view text) {
+  if (text.empty()) return 0;
+  uint64_t version = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    FieldErrors errors;
+    errors.Invalid(FieldPath("resourceVersion"), text,
+                   "strconv.ParseUint: parsing " + schema::GoQuote(text) + ": " +
+                       (error == std::errc::result_out_of_range ? "value out of range" : "invalid syntax"));
+    return Fail(BadRequestError("resourceVersion: " + errors.causes()[0].message));
+  }
+  return version;
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,172 @@
+// patch: JSON patch, merge patch, strategic merge patch and server-side apply, on an object or a part of it.
+#include "patch/json_patch.h"
+#include "patch/merge_patch.h"
+#include "patch/strategic_merge_patch.h"
+
+#include "homeostat/object/json.h"
+#include "homeostat/object/yaml.h"
+#include "homeostat/schema/json_encoder.h"
+#include "server/body.h"
+#include "server/change.h"
+#include "server/encode.h"
+#include "server/field_tracking.h"
+#include "server/metadata.h"
+#include "server/options.h"
+#include "server/verbs.h"
+
+namespace homeostat::server {
+namespace {
+
+enum class PatchKind : uint8_t { kJson, kMerge, kStrategicMerge, kApply };
+
+constexpr std::string_view kJsonPatchType = "application/json-patch+json";
+constexpr std::string_view kMergePatchType = "application/merge-patch+json";
+constexpr std::string_view kStrategicMergePatchType = "application/strategic-merge-patch+json";
+constexpr std::string_view kApplyPatchType = "application/apply-patch+yaml";
+
+Result<PatchKind> PatchKindOf(RequestContext& context) {
+  std::string media = BareMediaType(context.request.headers.Get("Content-Type"));
+  if (media == kJsonPatchType) return PatchKind::kJson;
+  if (media == kMergePatchType) return PatchKind::kMerge;
+  if (media == kStrategicMergePatchType && !context.resource->custom) return PatchKind::kStrategicMerge;
+  if (media == kApplyPatchType) return PatchKind::kApply;
+  std::string accepted(kJsonPatchType);
+  accepted += ", " + std::string(kMergePatchType);
+  if (!context.resource->custom) accepted += ", " + std::string(kStrategicMergePatchType);
+  accepted += ", " + std::string(kApplyPatchType);
+  return Fail(UnsupportedMediaTypeError(
+      "the body of the request was in an unknown format - accepted media types include: " + accepted));
+}
+
+struct PatchRequest {
+  PatchKind kind;
+  WriteQuery query;
+  std::string manager;
+  Value patch;                          // parsed
+  std::vector<std::string> duplicates;  // fields that stand twice in the patch
+};
+
+// A patched object that is none of its kind: upstream reports it as a fault of the patch.
+Status InvalidPatch(const schema::BadValue& shown, std::string_view why) {
+  schema::FieldErrors errors;
+  errors.Invalid(schema::FieldPath("patch"), shown, why);
+  return errors.ToStatus("", "", "");
+}
+
+Result<void> ReportDuplicates(RequestContext& context, const PatchRequest& patch, const schema::BadValue& shown) {
+  if (patch.duplicates.empty() || patch.query.field_validation == FieldValidation::kIgnore) return {};
+  std::string message = "strict decoding error: ";
+  for (size_t i = 0; i < patch.duplicates.size(); ++i) {
+    std::string problem = "duplicate field \"" + patch.duplicates[i] + "\"";
+    if (patch.query.field_validation == FieldValidation::kWarn) context.warnings.push_back(problem);
+    message += (i > 0 ? ", " : "") + problem;
+  }
+  if (patch.query.field_validation == FieldValidation::kStrict) return Fail(InvalidPatch(shown, message));
+  return {};
+}
+
+// JSON patch and merge patch work on the JSON form of the object.
+Result<Value> PatchJsonForm(RequestContext& context, const PatchRequest& patch, const Value& live) {
+  object::Arena& arena = context.arena();
+  const schema::Kind& kind = context.kind();
+  Value form = schema::ToJsonForm(arena, *kind.type, live);
+  Value patched;
+  if (patch.kind == PatchKind::kJson) {
+    TRY_ASSIGN(patched, patch::ApplyJsonPatch(arena, form, patch.patch));
+  } else {
+    patched = patch::ApplyMergePatch(arena, form, patch.patch);
+  }
+  schema::BadValue shown = schema::BadValue(object::JsonText(patched));
+  TRY(ReportDuplicates(context, patch, shown));
+  auto object = DecodePatched(context, kind, patched, patch.query.field_validation);
+  if (!object) return Fail(InvalidPatch(shown, object.error().message()));
+  return *object;
+}
+
+Result<Value> PatchStrategically(RequestContext& context, const PatchRequest& patch, const Value& live) {
+  const schema::Kind& kind = context.kind();
+  Value form = schema::ToJsonForm(context.arena(), *kind.type, live);
+  TRY_ASSIGN(Value patched, patch::ApplyStrategicMergePatch(context.arena(), form, patch.patch, *kind.type));
+  schema::BadValue shown = schema::BadValue(object::JsonText(patch.patch));
+  TRY(ReportDuplicates(context, patch, shown));
+  auto object = DecodePatched(context, kind, patched, patch.query.field_validation);
+  if (!object) return Fail(InvalidPatch(shown, object.error().message()));
+  return *object;
+}
+
+// The patched object, in storage version.
+Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& patch, Value current) {
+  object::Arena& arena = context.arena();
+  const schema::Kind& kind = context.kind();
+  Value live;
+  if (current) {
+    CO_TRY_ASSIGN(live, FromStorage(arena, *context.resource, current));
+  }
+  Value object;
+  if (patch.kind == PatchKind::kApply) {
+    CO_TRY_ASSIGN(object, ApplyConfiguration(context, live, patch.patch, patch.manager, context.info.subresource,
+                                             patch.query.force.value_or(false)));
+  } else {
+    if (!current) co_return Fail(context.NotFound(context.info.name));
+    bool strategic = patch.kind == PatchKind::kStrategicMerge;
+    CO_TRY_ASSIGN(object, strategic ? PatchStrategically(context, patch, live) : PatchJsonForm(context, patch, live));
+    object = TrackUpdate(context, live, object, patch.manager, context.info.subresource);
+  }
+  if (!current && !MetadataString(object, "uid").empty()) {
+    co_return Fail(ConflictError(kind.gvk.group, kind.plural, context.info.name,
+                                 "uid mismatch: the provided object specified uid " +
+                                     std::string(MetadataString(object, "uid")) + ", and no existing object was found"));
+  }
+  CO_TRY_ASSIGN(object, EnsureNamespace(context, *kind.type, object));
+  CO_TRY(CheckNameAndNamespace(context, object, context.info.name));
+  co_return ToStorage(arena, *context.resource, object);
+}
+
+Result<Value> ParsePatch(RequestContext& context, PatchKind kind, std::vector<std::string>& duplicates) {
+  std::string_view body = context.request.body;
+  if (kind == PatchKind::kApply) {
+    auto parsed = ParseUntyped(context.arena(), body, Encoding::kYaml, &duplicates);
+    if (!parsed) {
+      return Fail(BadRequestError("error decoding YAML: error converting YAML to JSON: " + parsed.error().message()));
+    }
+    return *parsed;
+  }
+  auto parsed = ParseUntyped(context.arena(), body, Encoding::kJson, &duplicates);
+  if (!parsed) return Fail(BadRequestError("error decoding patch: " + parsed.error().message()));
+  bool right_shape = kind == PatchKind::kJson ? parsed->IsList() : parsed->IsObject();
+  if (right_shape) return *parsed;
+  std::string_view shape = parsed->IsList() ? "array" : parsed->IsObject() ? "object" : parsed->IsString() ? "string"
+                           : parsed->IsBool() ? "bool" : "number";
+  return Fail(BadRequestError("error decoding patch: json: cannot unmarshal " + std::string(shape) + " into Go value of type " +
+                              (kind == PatchKind::kJson ? "[]handlers.jsonPatchOp" : "map[string]interface {}")));
+}
+
+Result<PatchRequest> ReadPatch(RequestContext& context) {
+  if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
+  TRY_ASSIGN(PatchKind kind, PatchKindOf(context));
+  PatchRequest patch;
+  patch.kind = kind;
+  TRY_ASSIGN(patch.query, ParseWriteQuery(context.query, kind == PatchKind::kApply ? WriteKind::kApply : WriteKind::kPatch));
+  patch.manager = context.FieldManager(patch.query.field_manager);
+  TRY_ASSIGN(patch.patch, ParsePatch(context, kind, patch.duplicates));
+  return patch;
+}
+
+}  // namespace
+
+Task<Result<http::Response>> PatchObject(RequestContext& context) {
+  CO_TRY_ASSIGN(PatchRequest patch, ReadPatch(context));
+  ChangeOptions options;
+  options.ns = context.info.ns;
+  options.name = context.info.name;
+  options.subresource = context.info.subresource;
+  options.field_manager = patch.manager;
+  options.dry_run = patch.query.dry_run;
+  options.allow_create = patch.kind == PatchKind::kApply && options.subresource.empty();
+  Compute compute = [&context, &patch](Value current) { return ComputePatched(context, patch, current); };
+  auto change = ChangeObject(context, options, compute);
+  CO_TRY_ASSIGN(Answer answer, co_await std::move(change));
+  co_return EncodeAnswer(context, answer);
+}
+
+}  // namespace homeostat::server

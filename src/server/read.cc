@@ -1,0 +1,183 @@
+// get and list: reading is choosing entries of a snapshot and copying their bytes.
+#include <algorithm>
+
+#include "homeostat/base/text.h"
+#include "homeostat/object/json.h"
+#include "server/encode.h"
+#include "server/metadata.h"
+#include "server/options.h"
+#include "server/selection.h"
+#include "server/verbs.h"
+
+namespace homeostat::server {
+namespace {
+
+constexpr Duration kFreshnessWait = std::chrono::seconds(3);
+
+// Where the next page begins. Source: upstream's continue token, JSON in URL-safe base64.
+struct ContinueToken {
+  int64_t revision = 0;       // -1: at whatever is current
+  std::string start_key;      // below the prefix
+};
+
+Result<ContinueToken> DecodeContinue(std::string_view text) {
+  auto invalid = [](std::string_view why) {
+    return Fail(BadRequestError("invalid continue token: continue key is not valid: " + std::string(why)));
+  };
+  auto json = Base64UrlDecode(text);
+  if (!json) return invalid("illegal base64 data at input byte 0");
+  object::Arena arena;
+  auto parsed = object::ParseJson(arena, *json);
+  if (!parsed) return invalid(parsed.error().message());
+  if (parsed->Get("v").AsString() != "meta.k8s.io/v1") {
+    return Fail(BadRequestError("invalid continue token: server does not recognize this encoded version " +
+                                std::string(parsed->Get("v").AsString())));
+  }
+  ContinueToken token;
+  token.revision = parsed->Get("rv").AsInt();
+  token.start_key = parsed->Get("start").AsString();
+  if (token.revision == 0) {
+    return Fail(BadRequestError("invalid continue token: incorrect encoded start resourceVersion"));
+  }
+  if (token.start_key.empty()) return Fail(BadRequestError("invalid continue token: encoded start key empty"));
+  // A token is the client's to forge: it must not lead out of the prefix.
+  std::string_view key = token.start_key;
+  if (key.find("//") != key.npos || key.find("/../") != key.npos || key.starts_with("../") || key.ends_with("/..") ||
+      key.find("/./") != key.npos) {
+    return invalid(token.start_key);
+  }
+  return token;
+}
+
+std::string EncodeContinue(int64_t revision, std::string_view start_key) {
+  std::string json = "{\"v\":\"meta.k8s.io/v1\",\"rv\":" + std::to_string(revision) + ",\"start\":";
+  object::AppendJsonString(json, start_key);
+  json += "}";
+  return Base64UrlEncode(json);
+}
+
+// The entries a list shows and what it says of itself.
+struct Page {
+  std::vector<cache::EntryPtr> entries;
+  ListMeta meta;
+};
+
+// Takes entries that match, up to the limit, from those at `start` on.
+Result<Page> TakePage(const Selection& selection, const std::vector<cache::EntryPtr>& entries, size_t start, int64_t limit,
+                      std::string_view prefix, uint64_t revision) {
+  Page page;
+  page.meta.revision = revision;
+  for (size_t i = start; i < entries.size(); ++i) {
+    if (!selection.Everything()) {
+      TRY_ASSIGN(object::DocumentPtr document, entries[i]->document());
+      if (!selection.Matches(document->root())) continue;
+    }
+    page.entries.push_back(entries[i]);
+    if (limit <= 0 || page.entries.size() < static_cast<size_t>(limit)) continue;
+    if (i + 1 == entries.size()) break;
+    // The next page begins right behind this key.
+    std::string next = entries[i]->key().substr(prefix.size());
+    next.push_back('\0');
+    page.meta.continue_token = EncodeContinue(static_cast<int64_t>(revision), next);
+    if (selection.Everything()) page.meta.remaining = static_cast<int64_t>(entries.size() - i - 1);
+    break;
+  }
+  return page;
+}
+
+size_t LowerBound(const std::vector<cache::EntryPtr>& entries, std::string_view key) {
+  auto found = std::ranges::lower_bound(entries, key, std::less<>(), [](const cache::EntryPtr& e) -> std::string_view {
+    return e->key();
+  });
+  return static_cast<size_t>(found - entries.begin());
+}
+
+Status ExpiredContinue(std::string_view start_key) {
+  StatusDetails details;
+  details.continue_token = EncodeContinue(-1, start_key);
+  return ExpiredError(
+             "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+             "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+             "results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+             "modified, or deleted between the time the first chunk was returned and now may show up in the list.")
+      .WithDetails(details);
+}
+
+// One object by its key, when the selector names it.
+cache::Snapshot Pinned(const RequestContext& context, std::string_view ns, std::string_view name) {
+  cache::Snapshot snapshot;
+  snapshot.revision = context.parts.cache.revision();
+  if (auto entry = context.parts.cache.Get(StorageKey(context.storage(), ns, name))) snapshot.entries.push_back(entry);
+  return snapshot;
+}
+
+Task<Result<Page>> ContinuePage(RequestContext& context, ListQuery query, Selection selection, std::string prefix) {
+  if (!query.resource_version.empty() && query.resource_version != "0") {
+    co_return Fail(BadRequestError("specifying resource version is not allowed when using continue"));
+  }
+  CO_TRY_ASSIGN(ContinueToken token, DecodeContinue(query.continue_token));
+  cache::Snapshot snapshot;
+  if (token.revision < 0) {
+    snapshot = context.parts.cache.List(prefix);
+  } else {
+    auto list = context.parts.cache.ListAt(prefix, static_cast<uint64_t>(token.revision));
+    auto listed = co_await std::move(list);
+    if (!listed && listed.error().IsExpired()) co_return Fail(ExpiredContinue(token.start_key));
+    if (!listed) co_return Fail(listed.error());
+    snapshot = *std::move(listed);
+  }
+  size_t start = LowerBound(snapshot.entries, prefix + token.start_key);
+  co_return TakePage(selection, snapshot.entries, start, query.limit, prefix, snapshot.revision);
+}
+
+Task<Result<Page>> FirstPage(RequestContext& context, ListQuery query, Selection selection, std::string prefix) {
+  CO_TRY_ASSIGN(uint64_t asked, ParseResourceVersion(query.resource_version));
+  bool exact = query.resource_version_match == "Exact" ||
+               (query.resource_version_match.empty() && query.limit > 0 && asked > 0);
+  if (asked > 0) {
+    auto wait = context.parts.cache.WaitFor(asked, kFreshnessWait);
+    CO_TRY(co_await std::move(wait));
+  }
+  if (exact) {
+    auto list = context.parts.cache.ListAt(prefix, asked);
+    CO_TRY_ASSIGN(cache::Snapshot snapshot, co_await std::move(list));
+    co_return TakePage(selection, snapshot.entries, 0, query.limit, prefix, asked);
+  }
+  // From any version the whole list is given, whatever the limit, as upstream's cache does.
+  int64_t limit = query.resource_version == "0" ? 0 : query.limit;
+  cache::Snapshot snapshot;
+  if (selection.name() && (!context.info.ns.empty() || !context.storage().namespaced)) {
+    snapshot = Pinned(context, context.info.ns, *selection.name());
+  } else {
+    snapshot = context.parts.cache.List(prefix);
+  }
+  co_return TakePage(selection, snapshot.entries, 0, limit, prefix, snapshot.revision);
+}
+
+}  // namespace
+
+Task<Result<http::Response>> GetObject(RequestContext& context) {
+  std::string_view version = context.query.Get("resourceVersion");
+  if (!version.empty() && version != "0") {
+    CO_TRY_ASSIGN(uint64_t revision, ParseResourceVersion(version));
+    auto wait = context.parts.cache.WaitFor(revision, kFreshnessWait);
+    CO_TRY(co_await std::move(wait));
+  }
+  cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
+  if (!entry) co_return Fail(context.NotFound(context.info.name));
+  CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
+  Answer answer{200, document, document->root(), &context.storage(), entry};
+  co_return EncodeAnswer(context, answer);
+}
+
+Task<Result<http::Response>> ListObjects(RequestContext& context) {
+  CO_TRY_ASSIGN(ListQuery query, ParseListQuery(context.query));
+  CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
+  std::string prefix = StoragePrefix(context.storage(), context.info.ns);
+  auto take = query.continue_token.empty() ? FirstPage(context, query, selection, prefix)
+                                           : ContinuePage(context, query, selection, prefix);
+  CO_TRY_ASSIGN(Page page, co_await std::move(take));
+  co_return EncodeList(context, page.entries, page.meta);
+}
+
+}  // namespace homeostat::server

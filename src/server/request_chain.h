@@ -1,0 +1,30 @@
+// The links of the chain before the verbs: authentication, impersonation, authorization; each a function of the request.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "auth/authenticator.h"
+#include "auth/authorizer.h"
+#include "homeostat/base/http.h"
+#include "server/request_info.h"
+
+namespace homeostat::server {
+
+// Asks each in order; anonymous when none knows the request and that is allowed; 401 otherwise. An error of one is
+// remembered and answered only if no other knows the user.
+Result<User> AuthenticateRequest(const std::vector<auth::Authenticator*>& authenticators, const http::Request& request,
+                                 bool anonymous);
+
+// The user that the Impersonate- headers ask to be, if the real one may; the same user without such headers.
+Result<User> Impersonate(auth::Authorizer& authorizer, const http::Request& request, const RequestInfo& info, User user);
+
+auth::Attributes AttributesOf(const RequestInfo& info, const User& user);
+// 403 with upstream's words unless allowed.
+Result<void> AuthorizeRequest(auth::Authorizer& authorizer, const auth::Attributes& attributes);
+// `User "x" cannot list resource "pods" in API group "" in the namespace "y"`.
+std::string ForbiddenMessage(const auth::Attributes& attributes);
+
+}  // namespace homeostat::server

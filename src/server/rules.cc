@@ -1,0 +1,151 @@
+#include "server/rules.h"
+
+#include <algorithm>
+
+namespace homeostat::server {
+namespace {
+
+using schema::GenerationRule;
+
+// `object` with everything at `paths` as it is in `old`.
+Value KeepFromOld(object::Arena& arena, const schema::Type& type, Value object, const Value& old,
+                  std::span<const std::string_view> paths) {
+  for (std::string_view path : paths) object = SetPath(arena, type, object, path, GetPath(old, path));
+  return object;
+}
+
+// Everything but metadata and status, compared field by field.
+bool BodyChanged(const Value& object, const Value& old) {
+  auto differs = [](const Value& a, const Value& b) {
+    return std::ranges::any_of(a.members(), [&](const object::Member& member) {
+      std::string_view name = member.name();
+      if (name == "metadata" || name == "status" || name == "kind" || name == "apiVersion") return false;
+      return !object::Equal(member.value, b.Get(name));
+    });
+  };
+  return differs(object, old) || differs(old, object);
+}
+
+bool BumpsGeneration(GenerationRule rule, const Value& object, const Value& old) {
+  switch (rule) {
+    case GenerationRule::kNone:
+    case GenerationRule::kAsSent:
+      return false;
+    case GenerationRule::kSpec:
+      return !object::Equal(object.Get("spec"), old.Get("spec"));
+    case GenerationRule::kSpecOrAnnotations:
+      return !object::Equal(object.Get("spec"), old.Get("spec")) ||
+             !object::Equal(object.Path({"metadata", "annotations"}), old.Path({"metadata", "annotations"}));
+    case GenerationRule::kAnyButMetadataAndStatus:
+      return BodyChanged(object, old);
+  }
+  return false;
+}
+
+// What an update may leave out without meaning to remove it, and what it can't change once set.
+Value CarryOverMetadata(object::Arena& arena, const schema::Type& type, const Value& object, const Value& old) {
+  Value now = object.Get("metadata"), before = old.Get("metadata");
+  std::vector<MetadataChange> changes;
+  if (now.Get("uid").AsString().empty()) changes.push_back({"uid", before.Get("uid")});
+  if (!now.Get("creationTimestamp")) changes.push_back({"creationTimestamp", before.Get("creationTimestamp")});
+  if (before.Get("deletionTimestamp")) {
+    changes.push_back({"deletionTimestamp", before.Get("deletionTimestamp")});
+    changes.push_back({"deletionGracePeriodSeconds", before.Get("deletionGracePeriodSeconds")});
+  } else if (now.Get("deletionTimestamp")) {
+    // Only a DELETE marks an object.
+    changes.push_back({"deletionTimestamp", Value()});
+  }
+  changes.push_back({"generation", before.Get("generation")});
+  changes.push_back({"selfLink", Value()});
+  Value result = object;
+  for (const MetadataChange& change : changes) result = SetMetadata(arena, type, result, change.field, change.value);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string_view> ResetFields(const schema::Kind& kind, std::string_view subresource) {
+  std::vector<std::string_view> paths;
+  for (std::string_view entry : kind.reset_fields) {
+    size_t colon = entry.find(':');
+    std::string_view owner = colon == std::string_view::npos ? std::string_view() : entry.substr(0, colon);
+    if (owner != subresource) continue;
+    std::string_view list = colon == std::string_view::npos ? entry : entry.substr(colon + 1);
+    while (!list.empty()) {
+      size_t comma = list.find(',');
+      paths.push_back(list.substr(0, comma));
+      list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+    }
+  }
+  return paths;
+}
+
+Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& resource, Value object) {
+  const schema::Kind& kind = *resource.storage;
+  const schema::Type& type = *kind.type;
+  if (kind.has_status) object = SetField(context.arena, type, object, "status", Value());
+  if (!kind.namespaced) object = SetMetadata(context.arena, type, object, "namespace", Value());
+  object = FillSystemFields(context.arena, context.runtime, type, object);
+  if (kind.generation != GenerationRule::kAsSent) {
+    Value generation = kind.generation == GenerationRule::kNone ? Value() : Value::Int(1);
+    object = SetMetadata(context.arena, type, object, "generation", generation);
+  }
+  std::string_view base = MetadataString(object, "generateName");
+  if (!base.empty() && MetadataString(object, "name").empty()) {
+    object = SetMetadata(context.arena, type, object, "name",
+                         Value::String(context.arena, GenerateName(context.runtime, base)));
+  }
+  if (resource.behaviour->prepare_create != nullptr) object = resource.behaviour->prepare_create(context, object);
+  return object;
+}
+
+Result<void> ValidateForCreate(kinds::RuleContext& context, const Resource& resource, const Value& object) {
+  const schema::Kind& kind = *resource.storage;
+  schema::FieldErrors errors;
+  ValidateObjectMeta(object, kind.namespaced, resource.behaviour->validate_name, errors);
+  if (resource.behaviour->validate_create != nullptr) resource.behaviour->validate_create(context, object, errors);
+  if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, kind.gvk.kind, MetadataString(object, "name")));
+  if (resource.behaviour->warn != nullptr) resource.behaviour->warn(context, object, Value());
+  return {};
+}
+
+Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& resource, Value object, const Value& old) {
+  const schema::Kind& kind = *resource.storage;
+  const schema::Type& type = *kind.type;
+  object = CarryOverMetadata(context.arena, type, object, old);
+  if (context.subresource.empty()) {
+    if (kind.has_status) object = SetField(context.arena, type, object, "status", old.Get("status"));
+  } else if (context.subresource == "status") {
+    object = KeepFromOld(context.arena, type, object, old, kind.status_keeps);
+  }
+  if (resource.behaviour->prepare_update != nullptr) object = resource.behaviour->prepare_update(context, object, old);
+  if (kind.generation == GenerationRule::kAsSent) return object;
+  if (context.subresource != "status" && BumpsGeneration(kind.generation, object, old)) {
+    int64_t next = old.Path({"metadata", "generation"}).AsInt() + 1;
+    object = SetMetadata(context.arena, type, object, "generation", Value::Int(next));
+  }
+  return object;
+}
+
+Result<void> ValidateForUpdate(kinds::RuleContext& context, const Resource& resource, const Value& object,
+                               const Value& old) {
+  const schema::Kind& kind = *resource.storage;
+  schema::FieldErrors errors;
+  ValidateObjectMetaUpdate(object, old, errors);
+  if (resource.behaviour->validate_update != nullptr) resource.behaviour->validate_update(context, object, old, errors);
+  if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, kind.gvk.kind, MetadataString(object, "name")));
+  if (resource.behaviour->warn != nullptr) resource.behaviour->warn(context, object, old);
+  return {};
+}
+
+bool IsHeld(const kinds::Behaviour& behaviour, const Value& object) {
+  return !object.Path({"metadata", "finalizers"}).empty() || (behaviour.held != nullptr && behaviour.held(object));
+}
+
+bool IsRemovedByUpdate(const kinds::Behaviour& behaviour, const Value& object, const Value& old) {
+  if (IsHeld(behaviour, object)) return false;
+  Value before = old.Get("metadata");
+  return before.Get("deletionTimestamp") && before.Get("deletionGracePeriodSeconds").AsInt() == 0;
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,64 @@
+#include "server/selection.h"
+
+#include <algorithm>
+#include <set>
+
+#include "server/metadata.h"
+
+namespace homeostat::server {
+namespace {
+
+// A kind's selectable field is written "label" or, where the client's name is another, "label=path".
+std::string_view SelectablePath(const schema::Kind& kind, std::string_view label) {
+  for (std::string_view entry : kind.selectable_fields) {
+    size_t equals = entry.find('=');
+    if (entry.substr(0, equals) == label) return equals == std::string_view::npos ? entry : entry.substr(equals + 1);
+  }
+  return {};
+}
+
+bool IsMetadataField(const schema::Kind& kind, std::string_view label) {
+  return label == "metadata.name" || (label == "metadata.namespace" && kind.namespaced);
+}
+
+Result<void> CheckField(const schema::Kind& kind, std::string_view label) {
+  if (IsMetadataField(kind, label) || label == "metadata.namespace" || !SelectablePath(kind, label).empty()) return {};
+  if (!kind.selectable_fields.empty()) return Fail(BadRequestError("field label not supported: " + std::string(label)));
+  return Fail(BadRequestError(schema::GoQuote(label) +
+                              " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
+}
+
+std::string ScalarText(const Value& value) {
+  if (value.IsString()) return std::string(value.AsString());
+  if (value.IsBool()) return value.AsBool() ? "true" : "false";
+  if (value.IsInt()) return std::to_string(value.AsInt());
+  return "";
+}
+
+}  // namespace
+
+Result<Selection> Selection::Make(const ListQuery& query, const Resource& resource) {
+  Selection selection;
+  selection.resource_ = &resource;
+  TRY_ASSIGN(selection.labels_, object::LabelSelector::Parse(query.label_selector));
+  TRY_ASSIGN(selection.fields_, object::FieldSelector::Parse(query.field_selector));
+  for (const object::FieldRequirement& requirement : selection.fields_.requirements()) {
+    TRY(CheckField(*resource.kind, requirement.field));
+  }
+  return selection;
+}
+
+bool Selection::Matches(const Value& object) const {
+  if (!labels_.Empty() && !labels_.Matches(object.Path({"metadata", "labels"}))) return false;
+  if (fields_.Empty()) return true;
+  return fields_.Matches([&](std::string_view label) -> std::string {
+    if (label == "metadata.name") return std::string(MetadataString(object, "name"));
+    if (label == "metadata.namespace") return std::string(MetadataString(object, "namespace"));
+    if (resource_->behaviour->selectable != nullptr) {
+      if (auto text = resource_->behaviour->selectable(object, label)) return *text;
+    }
+    return ScalarText(GetPath(object, SelectablePath(*resource_->kind, label)));
+  });
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,34 @@
+// Selection: a request's label and field selectors, checked against what the kind allows and ready to be asked of objects.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "homeostat/base/result.h"
+#include "homeostat/object/selectors.h"
+#include "homeostat/object/value.h"
+#include "server/options.h"
+#include "server/resources.h"
+
+namespace homeostat::server {
+
+class Selection {
+ public:
+  // 400 with upstream's words for selectors that can't be read or that name a field the kind does not offer.
+  static Result<Selection> Make(const ListQuery& query, const Resource& resource);
+
+  bool Everything() const { return labels_.Empty() && fields_.Empty(); }
+  // Asked of an object in storage version.
+  bool Matches(const object::Value& object) const;
+  // metadata.name, if the selector pins it.
+  std::optional<std::string> name() const { return fields_.RequiresExactMatch("metadata.name"); }
+  std::optional<std::string> ns() const { return fields_.RequiresExactMatch("metadata.namespace"); }
+
+ private:
+  object::LabelSelector labels_;
+  object::FieldSelector fields_;
+  const Resource* resource_ = nullptr;
+};
+
+}  // namespace homeostat::server

@@ -1,0 +1,55 @@
+// update: PUT of an object, or of a subresource that is a part of it (status and the like).
+#include "server/body.h"
+#include "server/change.h"
+#include "server/encode.h"
+#include "server/field_tracking.h"
+#include "server/metadata.h"
+#include "server/options.h"
+#include "server/verbs.h"
+
+namespace homeostat::server {
+namespace {
+
+// The body as the new state of what is stored.
+Task<Result<Value>> ComputeFromBody(RequestContext& context, Value body, std::string manager, Value current) {
+  object::Arena& arena = context.arena();
+  Value live;
+  if (current) {
+    std::string_view uid = MetadataString(body, "uid");
+    if (!uid.empty() && uid != MetadataString(current, "uid")) {
+      co_return Fail(ConflictError(context.kind().gvk.group, context.kind().plural, context.info.name,
+                                   "Precondition failed: UID in precondition: " + std::string(uid) +
+                                       ", UID in object meta: " + std::string(MetadataString(current, "uid"))));
+    }
+    CO_TRY_ASSIGN(live, FromStorage(arena, *context.resource, current));
+  } else if (!MetadataString(body, "resourceVersion").empty()) {
+    co_return Fail(context.NotFound(context.info.name));
+  }
+  Value tracked = TrackUpdate(context, live, body, manager, context.info.subresource);
+  co_return ToStorage(arena, *context.resource, tracked);
+}
+
+}  // namespace
+
+Task<Result<http::Response>> UpdateObject(RequestContext& context) {
+  CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kUpdate));
+  const schema::Kind& kind = context.kind();
+  CO_TRY_ASSIGN(Value body, DecodeBody(context, kind, query.field_validation));
+  CO_TRY_ASSIGN(body, EnsureNamespace(context, *kind.type, body));
+  CO_TRY(CheckNameAndNamespace(context, body, context.info.name));
+  ChangeOptions options;
+  options.ns = context.info.ns;
+  options.name = context.info.name;
+  options.subresource = context.info.subresource;
+  options.field_manager = context.FieldManager(query.field_manager);
+  options.dry_run = query.dry_run;
+  options.allow_create = context.storage().create_on_update && options.subresource.empty();
+  Compute compute = [&context, body, manager = options.field_manager](Value current) {
+    return ComputeFromBody(context, body, manager, current);
+  };
+  auto change = ChangeObject(context, options, compute);
+  CO_TRY_ASSIGN(Answer answer, co_await std::move(change));
+  co_return EncodeAnswer(context, answer);
+}
+
+}  // namespace homeostat::server

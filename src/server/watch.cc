@@ -1,0 +1,271 @@
+// watch: events of a kind as a stream of frames, until the client, the time limit or a lost event ends it.
+//
+// What a selector makes of a change: into it is ADDED, out of it DELETED (with the state before), within it MODIFIED.
+// Bookmarks come from the same loop that writes the events, after every event up to their revision.
+#include <algorithm>
+
+#include "homeostat/api/meta/v1.h"
+#include "homeostat/object/json.h"
+#include "homeostat/object/wire.h"
+#include "homeostat/schema/json_encoder.h"
+#include "homeostat/schema/protobuf.h"
+#include "server/body.h"
+#include "server/encode.h"
+#include "server/metadata.h"
+#include "server/options.h"
+#include "server/selection.h"
+#include "server/table.h"
+#include "server/verbs.h"
+
+namespace homeostat::server {
+namespace {
+
+constexpr Duration kBookmarkInterval = std::chrono::seconds(55);
+constexpr Duration kBookmarkBeforeEnd = std::chrono::seconds(2);
+constexpr int64_t kShortestSeconds = 1800;  // of a watch that names no limit: this, and up to as much again
+
+// Appends one frame: a line of JSON, or a length-delimited protobuf WatchEvent.
+void AppendFrame(std::string& out, Encoding encoding, std::string_view type, std::string_view object) {
+  if (encoding == Encoding::kProtobuf) {
+    object::WireWriter writer;
+    size_t mark = writer.size();
+    writer.Field(1, object);
+    writer.Message(2, mark);
+    writer.Field(1, type);
+    std::string_view message = writer.view();
+    auto size = static_cast<uint32_t>(message.size());
+    for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(size >> shift));
+    out += message;
+    return;
+  }
+  while (object.ends_with('\n')) object.remove_suffix(1);
+  out += R"({"type":")";
+  out += type;
+  out += R"(","object":)";
+  out += object;
+  out += "}\n";
+}
+
+// What a watch needs after its request is gone: copies of everything.
+struct WatchState {
+  Parts& parts;
+  http::Request request;
+  RequestInfo info;
+  User user;
+  Resource resource;
+  MediaTypeOptions output;
+  Selection selection;
+  std::unique_ptr<cache::Watcher> watcher;
+  MonotonicTime end;
+  MonotonicTime next_bookmark;
+  bool bookmarks = false;
+  bool first_table = true;
+};
+
+class WatchBody : public http::BodyReader {
+ public:
+  explicit WatchBody(WatchState state) : state_(std::move(state)) {}
+
+  Task<Result<Bytes>> Read() override;
+
+  // Appends the frame of one object as the request wants to see it.
+  Result<void> AppendObject(std::string& out, std::string_view type, const cache::EntryPtr& entry);
+  void AppendBookmark(std::string& out, uint64_t revision, bool initial_events_end);
+  void AppendError(std::string& out, const Status& status);
+  WatchState& state() { return state_; }
+  // Frames that come first; set before the first Read.
+  void set_initial(std::string frames) { initial_ = std::move(frames); }
+
+ private:
+  Result<void> AppendEvent(std::string& out, const cache::WatchEvent& event);
+  Result<bool> Matches(const cache::EntryPtr& entry);
+  Duration TimeLeft(MonotonicTime now) const;
+
+  WatchState state_;
+  std::string initial_;
+  bool finished_ = false;
+};
+
+Result<bool> WatchBody::Matches(const cache::EntryPtr& entry) {
+  if (!entry) return false;
+  if (state_.selection.Everything()) return true;
+  TRY_ASSIGN(object::DocumentPtr document, entry->document());
+  return state_.selection.Matches(document->root());
+}
+
+Result<void> WatchBody::AppendObject(std::string& out, std::string_view type, const cache::EntryPtr& entry) {
+  if (state_.output.transformation == Transformation::kNone) {
+    TRY_ASSIGN(Bytes object, EncodeEntry(state_.resource, entry, state_.output.encoding, false));
+    AppendFrame(out, state_.output.encoding, type, object);
+    return {};
+  }
+  RequestContext context{state_.parts, state_.request, state_.info, {}, state_.user};
+  context.resource = &state_.resource;
+  context.output = state_.output;
+  context.query = http::Query::Parse(state_.request.query);
+  TRY_ASSIGN(object::DocumentPtr document, entry->document());
+  if (state_.output.transformation == Transformation::kTable) {
+    TableOptions options;
+    options.version = state_.output.transformation_version;
+    options.headers = std::exchange(state_.first_table, false);
+    TRY_ASSIGN(options.include, ParseIncludeObject(context.query));
+    std::string table;
+    Value rows[] = {document->root()};
+    TRY(AppendTable(context, rows, std::to_string(entry->revision()), "", std::nullopt, options, table));
+    AppendFrame(out, Encoding::kJson, type, table);
+    return {};
+  }
+  context.output.transformation = Transformation::kPartialMetadata;
+  TRY_ASSIGN(http::Response partial, EncodeAnswer(context, Answer{200, document, document->root(), state_.resource.storage, nullptr}));
+  AppendFrame(out, state_.output.encoding, type, partial.body.front());
+  return {};
+}
+
+void WatchBody::AppendBookmark(std::string& out, uint64_t revision, bool initial_events_end) {
+  object::Arena arena;
+  const schema::Kind& kind = *state_.resource.kind;
+  bool partial = state_.output.transformation != Transformation::kNone;
+  const schema::Type& type = partial ? api::meta::v1::PartialObjectMetadata::type() : *kind.type;
+  Value object = SetMetadata(arena, type, Value::EmptyObject(), "resourceVersion", Value::String(arena, std::to_string(revision)));
+  if (initial_events_end) {
+    object::ObjectBuilder annotations(arena);
+    annotations.Append("k8s.io/initial-events-end", Value::StringRef("true"));
+    object = SetMetadata(arena, type, object, "annotations", annotations.Build());
+  }
+  std::string api_version = partial ? "meta.k8s.io/" + state_.output.transformation_version : kind.gvk.ApiVersion();
+  std::string_view name = partial ? std::string_view("PartialObjectMetadata") : kind.gvk.kind;
+  auto bytes = EncodeValue(type, api_version, name, object, state_.output.encoding, false);
+  if (bytes) AppendFrame(out, state_.output.encoding, "BOOKMARK", *bytes);
+}
+
+void WatchBody::AppendError(std::string& out, const Status& status) {
+  MediaTypeOptions plain;
+  plain.encoding = state_.output.encoding;
+  http::Response response = EncodeStatus(status, plain);
+  AppendFrame(out, plain.encoding, "ERROR", response.body.front());
+  finished_ = true;
+}
+
+Result<void> WatchBody::AppendEvent(std::string& out, const cache::WatchEvent& event) {
+  TRY_ASSIGN(bool now, Matches(event.current));
+  TRY_ASSIGN(bool before, Matches(event.previous));
+  if (now) return AppendObject(out, before ? "MODIFIED" : "ADDED", event.current);
+  if (!before) return {};
+  if (event.deleted) return AppendObject(out, "DELETED", event.deleted);
+  // It left the selection: shown as it was, at the revision at which it left.
+  store::Record record{event.previous->key(), event.previous->stored(), event.previous->create_revision(), event.revision};
+  auto left = std::make_shared<const cache::Entry>(std::move(record), event.previous->decoder());
+  return AppendObject(out, "DELETED", left);
+}
+
+Duration WatchBody::TimeLeft(MonotonicTime now) const {
+  MonotonicTime until = state_.bookmarks ? std::min(state_.end, state_.next_bookmark) : state_.end;
+  return until > now ? until - now : Duration(0);
+}
+
+Task<Result<Bytes>> WatchBody::Read() {
+  if (!initial_.empty()) co_return Bytes(std::exchange(initial_, {}));
+  std::string out;
+  while (out.empty() && !finished_) {
+    MonotonicTime now = state_.parts.runtime.Now();
+    if (now >= state_.end) break;
+    auto next = state_.watcher->Next(TimeLeft(now));
+    auto events = co_await std::move(next);
+    if (!events) {
+      AppendError(out, events.error());
+      break;
+    }
+    for (const auto& event : *events) {
+      if (auto appended = AppendEvent(out, *event); !appended) {
+        AppendError(out, appended.error());
+        break;
+      }
+    }
+    now = state_.parts.runtime.Now();
+    if (state_.bookmarks && !finished_ && now >= state_.next_bookmark) {
+      AppendBookmark(out, state_.watcher->progress(), false);
+      state_.next_bookmark = now + kBookmarkInterval;
+    }
+  }
+  co_return Bytes(std::move(out));
+}
+
+// The list that a watch begins with, and the revision it goes on from.
+Task<Result<uint64_t>> AppendInitialEvents(WatchBody& body, std::string prefix, uint64_t not_older_than, std::string& out) {
+  WatchState& state = body.state();
+  if (not_older_than > 0) {
+    auto wait = state.parts.cache.WaitFor(not_older_than, std::chrono::seconds(3));
+    CO_TRY(co_await std::move(wait));
+  }
+  cache::Snapshot snapshot = state.parts.cache.List(prefix);
+  for (const cache::EntryPtr& entry : snapshot.entries) {
+    if (!state.selection.Everything()) {
+      CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
+      if (!state.selection.Matches(document->root())) continue;
+    }
+    CO_TRY(body.AppendObject(out, "ADDED", entry));
+  }
+  co_return snapshot.revision;
+}
+
+MonotonicTime EndOfWatch(RequestContext& context, const ListQuery& query) {
+  int64_t seconds = query.timeout_seconds.value_or(0);
+  if (seconds <= 0) seconds = kShortestSeconds + static_cast<int64_t>(context.runtime().Random() % kShortestSeconds);
+  return context.runtime().Now() + std::chrono::seconds(seconds);
+}
+
+MonotonicTime FirstBookmark(RequestContext& context, MonotonicTime end) {
+  MonotonicTime now = context.runtime().Now();
+  MonotonicTime due = now + kBookmarkInterval;
+  if (end - kBookmarkBeforeEnd < due && end - now > kBookmarkBeforeEnd) due = end - kBookmarkBeforeEnd;
+  return due;
+}
+
+// True when the stream starts with what exists: asked for, or no version to go on from was given.
+bool BeginsWithList(const ListQuery& query, uint64_t revision) {
+  if (query.send_initial_events) return *query.send_initial_events;
+  return revision == 0;
+}
+
+}  // namespace
+
+Task<Result<http::Response>> WatchObjects(RequestContext& context) {
+  ListQuery query;
+  CO_TRY_ASSIGN(query, ParseListQuery(context.query));
+  if (!context.info.name.empty() && query.field_selector.empty()) query.field_selector = "metadata.name=" + context.info.name;
+  CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
+  auto asked = ParseResourceVersion(query.resource_version);
+  if (!asked) co_return Fail(Status(500, "", asked.error().message()));
+  std::string prefix = StoragePrefix(context.storage(), context.info.ns);
+
+  MonotonicTime end = EndOfWatch(context, query);
+  WatchState state{context.parts, {}, context.info, context.user, *context.resource, context.output, selection, nullptr,
+                   end, FirstBookmark(context, end), query.allow_watch_bookmarks};
+  state.request.query = context.request.query;
+  if (state.output.encoding == Encoding::kYaml) {
+    co_return Fail(NotAcceptableError("only the following media types are accepted: application/json, application/vnd.kubernetes.protobuf;stream=watch"));
+  }
+  auto body = std::make_unique<WatchBody>(std::move(state));
+  std::string initial;
+  uint64_t from = *asked;
+  if (BeginsWithList(query, *asked)) {
+    auto list = AppendInitialEvents(*body, prefix, *asked, initial);
+    CO_TRY_ASSIGN(from, co_await std::move(list));
+    bool mark = query.send_initial_events.value_or(false) && query.allow_watch_bookmarks;
+    if (mark) body->AppendBookmark(initial, from, true);
+  } else if (from == 0) {
+    from = context.parts.cache.revision();
+  }
+  auto watcher = context.parts.cache.Watch(prefix, from);
+  if (watcher) body->state().watcher = *std::move(watcher);
+  else body->AppendError(initial, watcher.error());
+
+  http::Response response;
+  bool table = context.output.transformation == Transformation::kTable;
+  response.headers.Add("Content-Type", StreamMediaType(table ? Encoding::kJson : context.output.encoding));
+  body->set_initial(std::move(initial));
+  response.stream = std::move(body);
+  co_return response;
+}
+
+}  // namespace homeostat::server
