@@ -105,7 +105,9 @@ void CompareField(const Field& field, Row row, const std::vector<std::string>& n
   EXPECT_EQ(field.Has(schema::kJsonOnly), row["number"].empty());
   EXPECT_EQ(std::to_string(field.inline_number), numbers.empty() ? "0" : numbers[0]);
   EXPECT_EQ(std::to_string(field.inline_inner_number), numbers.size() < 2 ? "0" : numbers[1]);
-  if (!row["number"].empty()) EXPECT_EQ(field.proto_name, row["proto_name"]);
+  if (!row["number"].empty()) {
+    EXPECT_EQ(field.proto_name, row["proto_name"]);
+  }
   EXPECT_EQ(KindText(*field.type), ExpectedKind(row["kind"]));
   EXPECT_EQ(field.Has(schema::kPointer), !row["pointer"].empty());
   EXPECT_EQ(field.Has(schema::kOmitEmpty), !row["omitempty"].empty());
@@ -204,6 +206,18 @@ std::string SubresourcesText(const schema::Kind& kind) {
   return text;
 }
 
+// Comma separated dotted paths that must exist in the type.
+void ExpectPaths(const Type& root, std::string_view paths) {
+  for (const std::string& path : Split(std::string(paths), ',')) {
+    const Type* type = &root;
+    for (const std::string& name : Split(path, '.')) {
+      const Field* field = type->FindField(name);
+      ASSERT_NE(field, nullptr) << root.name << " has no " << path;
+      type = field->type;
+    }
+  }
+}
+
 TEST(KindFacts, EveryKind) {
   std::vector<Row> rows = ReadFacts("kinds.tsv");
   EXPECT_EQ(rows.size(), AllKinds().size());
@@ -236,9 +250,18 @@ TEST(KindFacts, EveryKind) {
     ASSERT_NE(kind->type, nullptr);
     EXPECT_EQ(kind->type, FindTypeOfKind(row["group"], row["version"], row["kind"]));
     for (const schema::Column& column : kind->columns) {
-      EXPECT_NE(column.path.empty(), column.cell.empty()) << column.name;
+      EXPECT_FALSE(column.path.empty() && column.cell.empty()) << column.name;
+      if (!column.path.empty()) ExpectPaths(*kind->type, column.path);
+    }
+    for (std::string_view selectable : kind->selectable_fields) {
+      ExpectPaths(*kind->type, selectable.substr(selectable.find('=') + 1));
     }
     for (const schema::Subresource& sub : kind->subresources) {
+      if (sub.name == "scale") {
+        ExpectPaths(*kind->type, sub.spec_replicas_path);
+        ExpectPaths(*kind->type, sub.status_replicas_path);
+        ExpectPaths(*kind->type, sub.selector_path);
+      }
       EXPECT_NE(FindTypeOfKind(sub.kind.group, sub.kind.version, sub.kind.kind), nullptr) << sub.name;
     }
   }

@@ -364,6 +364,7 @@ void TableWriter::WriteColumns(const Message& message) {
     if (column.priority() != 0) text.Add("priority", std::to_string(column.priority()));
     text.AddText("path", column.path());
     text.AddText("cell", column.cell());
+    text.AddText("fallback", column.fallback());
     fields_ += "  " + text.Take() + ",\n";
   }
   fields_ += "};\n";

@@ -35,12 +35,24 @@ struct Subresource {
   std::string_view feature_gate;         // served only with this gate
 };
 
-// A column of a Table. Cells come from `path` (a JSONPath without braces) or, where that can't say it, from the kind's behaviour by `cell`.
+// A column of a Table. How its cells are made:
+//   path alone           the scalar at that path (a JSONPath without braces); of a built-in kind, an absent one counts as the
+//                        zero value of its type (0, false, "")
+//   path with cell       that value, or the list or map there, by a generic function:
+//                        text             as text, also numbers and booleans (True, False)
+//                        age              the time since then, as people read it: 5m12s
+//                        count            number of items or entries; of several paths, comma separated, their sum
+//                        join             the items of a list of strings, comma separated
+//                        labels           the entries of a map: a=b,c=d; <none> if there are none
+//                        selector         a LabelSelector as text; <none> if it is empty
+//                        container_names, container_images   of a list of containers, comma separated
+//   cell without path    made by the kind's behaviour, under that name
 struct Column {
   std::string_view name, type, format, description;
   int32_t priority = 0;
   std::string_view path;
   std::string_view cell;
+  std::string_view fallback;  // shown instead of an absent or empty value, e.g. <none>
 };
 
 // What bumps metadata.generation on update (strategies.tsv).
