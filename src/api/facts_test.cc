@@ -249,6 +249,10 @@ TEST(KindFacts, EveryKind) {
     EXPECT_EQ(SubresourcesText(*kind), row["subresources"]);
     ASSERT_NE(kind->type, nullptr);
     EXPECT_EQ(kind->type, FindTypeOfKind(row["group"], row["version"], row["kind"]));
+    // Generic code reads metadata of any kind without looking for it.
+    ASSERT_GT(kind->type->fields.size(), schema::kMetadataField);
+    EXPECT_EQ(kind->type->fields[schema::kMetadataField].name, "metadata");
+    EXPECT_EQ(kind->type->fields[schema::kMetadataField].type->go_name, "ObjectMeta");
     for (const schema::Column& column : kind->columns) {
       EXPECT_FALSE(column.path.empty() && column.cell.empty()) << column.name;
       if (!column.path.empty()) ExpectPaths(*kind->type, column.path);

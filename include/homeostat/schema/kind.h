@@ -35,6 +35,9 @@ struct Subresource {
   std::string_view feature_gate;         // served only with this gate
 };
 
+// The first fields of every built-in kind, and where they stand.
+inline constexpr uint16_t kKindField = 0, kApiVersionField = 1, kMetadataField = 2;
+
 // A column of a Table. How its cells are made:
 //   path alone           the scalar at that path (a JSONPath without braces); of a built-in kind, an absent one counts as the
 //                        zero value of its type (0, false, "")
