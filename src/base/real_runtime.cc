@@ -305,11 +305,16 @@ struct Descriptor::Core : std::enable_shared_from_this<Descriptor::Core> {
   std::array<Waiter, 2> waiters;
 };
 
+Result<void> Descriptor::Supported(Runtime& runtime) {
+  if (dynamic_cast<AsioRuntime*>(&runtime) != nullptr) return {};
+  return Fail(SystemError("processes and descriptors do not exist in simulated time"));
+}
+
 Result<std::unique_ptr<Descriptor>> Descriptor::Watch(Runtime& runtime, int fd) {
   auto* real = dynamic_cast<AsioRuntime*>(&runtime);
   if (real == nullptr) {
     ::close(fd);
-    return Fail(SystemError("file descriptors cannot be watched in simulated time"));
+    return Fail(Supported(runtime).error());
   }
   auto core = std::make_shared<Core>(*real);
   boost::system::error_code error;

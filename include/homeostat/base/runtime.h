@@ -135,6 +135,8 @@ Task<void> Yield(Runtime& runtime);
 // Awaits the task for at most that long: nullopt, and the task destroyed, when time ran out first.
 template <class T>
 Task<std::optional<T>> Within(Runtime& runtime, Duration limit, Task<T> task);
+// The same for a task without a value: false when time ran out.
+Task<bool> Within(Runtime& runtime, Duration limit, Task<void> task);
 
 // Runs a function off the loop and completes with what it returned. `work` must own what it uses: the awaiting task
 // may be destroyed while it runs.

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "homeostat/base/runtime.h"
@@ -61,11 +62,16 @@ class WithinAwaiter {
     auto inner = task_.operator co_await();
     return inner.await_suspend(handle);
   }
-  std::optional<T> await_resume() {
+  auto await_resume() {
     timer_.Cancel();
-    if (!task_.valid()) return std::nullopt;
-    auto inner = task_.operator co_await();
-    return inner.await_resume();
+    if constexpr (std::is_void_v<T>) {
+      if (!task_.valid()) return false;
+      task_.operator co_await().await_resume();
+      return true;
+    } else {
+      if (!task_.valid()) return std::optional<T>();
+      return std::optional<T>(task_.operator co_await().await_resume());
+    }
   }
 
  private:
@@ -91,6 +97,11 @@ class WithinAwaiter {
 template <class T>
 Task<std::optional<T>> Within(Runtime& runtime, Duration limit, Task<T> task) {
   runtime_internal::WithinAwaiter<T> awaiter(runtime, limit, std::move(task));
+  co_return co_await awaiter;
+}
+
+inline Task<bool> Within(Runtime& runtime, Duration limit, Task<void> task) {
+  runtime_internal::WithinAwaiter<void> awaiter(runtime, limit, std::move(task));
   co_return co_await awaiter;
 }
 

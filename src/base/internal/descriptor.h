@@ -14,6 +14,8 @@ class Descriptor {
  public:
   // Takes the descriptor over, also when it fails. `runtime` must be a RealRuntime: the simulated one has no descriptors.
   static Result<std::unique_ptr<Descriptor>> Watch(Runtime& runtime, int fd);
+  // The error that Watch would give for this runtime, before anything is opened.
+  static Result<void> Supported(Runtime& runtime);
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;
 
