@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "store/internal/fatal.h"
@@ -56,7 +55,7 @@ AcknowledgedMark::~AcknowledgedMark() {
 }
 
 Status AcknowledgedMark::Failure(std::string_view doing) const {
-  return InternalError("cannot " + std::string(doing) + " " + path_ + ": " + std::strerror(errno));
+  return SystemError("cannot " + std::string(doing) + " " + path_, errno);
 }
 
 Result<AcknowledgedMark::Reading> AcknowledgedMark::Open() {
@@ -76,7 +75,7 @@ Result<AcknowledgedMark::Reading> AcknowledgedMark::Open() {
     if (slot && (!newest || slot->sequence > newest->sequence)) newest = slot;
   }
   if (!newest) {
-    return Fail(InternalError("the note of acknowledged revisions in " + path_ +
+    return Fail(SystemError("the note of acknowledged revisions in " + path_ +
                               " is damaged; to take the log as it stands, empty that file"));
   }
   sequence_ = newest->sequence;

@@ -82,14 +82,14 @@ uint64_t Chain(uint64_t previous_chain, uint64_t revision, std::string_view body
 }
 
 Status UnreadableRecord(uint64_t revision) {
-  return InternalError("the store is damaged: revision " + std::to_string(revision) + " cannot be read");
+  return SystemError("the store is damaged: revision " + std::to_string(revision) + " cannot be read");
 }
 
 // Splits off version and chain.
 Result<std::pair<uint64_t, std::string_view>> SplitRecord(uint64_t revision, std::string_view value) {
   if (value.size() < kHeaderSize) return Fail(UnreadableRecord(revision));
   if (value[0] != kVersion) {
-    return Fail(InternalError("revision " + std::to_string(revision) + " has the unknown format " +
+    return Fail(SystemError("revision " + std::to_string(revision) + " has the unknown format " +
                               std::to_string(static_cast<uint8_t>(value[0])) + ": written by a newer version?"));
   }
   return std::pair(*DecodeUint64(value.substr(1, 8)), value.substr(kHeaderSize));
@@ -163,7 +163,7 @@ std::string EncodeIndexEntry(IndexEntry entry) {
 
 Result<IndexEntry> DecodeIndexEntry(std::string_view key, std::string_view value) {
   if (value.size() != 9) {
-    return Fail(InternalError("the store is damaged: the index entry of " + std::string(key) + " cannot be read"));
+    return Fail(SystemError("the store is damaged: the index entry of " + std::string(key) + " cannot be read"));
   }
   return IndexEntry{.revision = *DecodeUint64(value.substr(0, 8)), .deleted = (value[8] & kDeletedFlag) != 0};
 }

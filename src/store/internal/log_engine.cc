@@ -197,7 +197,7 @@ class CommitAwaiter {
 // Reads through a view, off the loop if the log blocks.
 template <class T>
 Task<Result<T>> Read(StatePtr state, std::move_only_function<Result<T>(LogView&)> read) {
-  if (state->closed) co_return Fail(InternalError("the store is closed"));
+  if (state->closed) co_return Fail(SystemError("the store is closed"));
   if (!state->log->blocking()) {
     auto view = state->log->View();
     co_return read(*view);
@@ -250,7 +250,7 @@ class LogEngine : public Engine {
 
   Task<Result<CommitOutcome>> Commit(Write write) override {
     auto state = state_;
-    if (state->closed) co_return Fail(InternalError("the store is closed"));
+    if (state->closed) co_return Fail(SystemError("the store is closed"));
     if (write.info.time == WallTime{}) write.info.time = state->runtime.WallNow();
     CommitAwaiter commit(state, std::move(write));
     co_return co_await commit;
@@ -287,7 +287,7 @@ class LogEngine : public Engine {
 
   Task<Result<void>> Compact(uint64_t revision) override {
     auto state = state_;
-    if (state->closed) co_return Fail(InternalError("the store is closed"));
+    if (state->closed) co_return Fail(SystemError("the store is closed"));
     if (revision > state->published) co_return Fail(FutureRevisionError(revision, state->published));
     if (revision <= state->compacted) co_return Result<void>();
     state->compaction_failure.reset();
@@ -297,7 +297,7 @@ class LogEngine : public Engine {
       auto step = state->changed.Wait();
       co_await step;
       if (state->compaction_failure) co_return Fail(*state->compaction_failure);
-      if (state->closed) co_return Fail(InternalError("the store was closed during the compaction"));
+      if (state->closed) co_return Fail(SystemError("the store was closed during the compaction"));
     }
     co_return Result<void>();
   }

@@ -106,7 +106,7 @@ Result<void> MakeDirectory(const std::string& directory) {
   if (!error && !std::filesystem::is_directory(path, error) && !error) {
     error = std::make_error_code(std::errc::not_a_directory);
   }
-  if (error) return Fail(InternalError("cannot make the data directory " + directory + ": " + error.message()));
+  if (error) return Fail(SystemError("cannot make the data directory " + directory + ": " + error.message()));
   return {};
 }
 
@@ -114,13 +114,13 @@ Status OpenFailure(const std::string& directory, const rocksdb::Status& status) 
   const std::string text = status.ToString();
   if (status.IsIOError() && text.find("/LOCK") != std::string::npos && text.find("ock") != std::string::npos &&
       text.find("denied") == std::string::npos) {
-    return InternalError("the data directory " + directory + " is in use by another process");
+    return SystemError("the data directory " + directory + " is in use by another process");
   }
-  if (status.IsCorruption()) return InternalError("the store in " + directory + " is damaged: " + text);
-  return InternalError("cannot open the store in " + directory + ": " + text);
+  if (status.IsCorruption()) return SystemError("the store in " + directory + " is damaged: " + text);
+  return SystemError("cannot open the store in " + directory + ": " + text);
 }
 
-Status ReadFailure(const rocksdb::Status& status) { return InternalError("cannot read the store: " + status.ToString()); }
+Status ReadFailure(const rocksdb::Status& status) { return SystemError("cannot read the store: " + status.ToString()); }
 
 }  // namespace
 
@@ -196,12 +196,12 @@ Result<void> Database::Write(WriteBatch& batch, bool sync) {
       case Kind::kDelete: status = writes.Delete(family, operation.key); break;
       case Kind::kDeleteAll: status = writes.DeleteRange(family, "", std::string(64, '\xff')); break;
     }
-    if (!status.ok()) return Fail(InternalError("cannot write the store: " + status.ToString()));
+    if (!status.ok()) return Fail(SystemError("cannot write the store: " + status.ToString()));
   }
   rocksdb::WriteOptions options;
   options.sync = sync;
   const rocksdb::Status status = rep_->database->Write(options, &writes);
-  if (!status.ok()) return Fail(InternalError("cannot write the store: " + status.ToString()));
+  if (!status.ok()) return Fail(SystemError("cannot write the store: " + status.ToString()));
   return {};
 }
 

@@ -25,7 +25,7 @@ struct ChainPosition {
 };
 
 Status Damaged(const std::string& directory, const std::string& what) {
-  return InternalError("the store in " + directory + " is damaged: " + what);
+  return SystemError("the store in " + directory + " is damaged: " + what);
 }
 
 class RocksDbView : public LogView {
@@ -78,7 +78,7 @@ class RocksDbView : public LogView {
     return reading_->Scan(Family::kLog, EncodeUint64(first), last == UINT64_MAX ? "" : EncodeUint64(last + 1),
                           [&](std::string_view key, std::string_view value) -> Result<bool> {
                             auto revision = DecodeUint64(key);
-                            if (!revision) return Fail(InternalError("the store is damaged: a log key cannot be read"));
+                            if (!revision) return Fail(SystemError("the store is damaged: a log key cannot be read"));
                             return visitor(*revision, value);
                           });
   }
@@ -91,7 +91,7 @@ class RocksDbView : public LogView {
   Result<ChainPosition> Compacted() {
     TRY_ASSIGN(auto value, Setting(kCompactedKey));
     if (!value || value->size() != 16) {
-      return Fail(InternalError("the store is damaged: its compacted revision cannot be read"));
+      return Fail(SystemError("the store is damaged: its compacted revision cannot be read"));
     }
     return ChainPosition{*DecodeUint64(std::string_view(*value).substr(0, 8)),
                          *DecodeUint64(std::string_view(*value).substr(8))};
@@ -99,7 +99,7 @@ class RocksDbView : public LogView {
 
  private:
   Result<void> CheckOpen() const {
-    if (!reading_) return Fail(InternalError("the store is closed"));
+    if (!reading_) return Fail(SystemError("the store is closed"));
     return {};
   }
   std::optional<Database::Reading> reading_;
@@ -194,7 +194,7 @@ class RocksDbLog : public LogStore {
 
   Result<void> ReadStoreId(std::string_view store) {
     if (store.empty() || store[0] != kStoreVersion) {
-      return Fail(InternalError("the store in " + options_.directory + " has an unknown format: written by a newer version?"));
+      return Fail(SystemError("the store in " + options_.directory + " has an unknown format: written by a newer version?"));
     }
     auto id = DecodeUint64(store.substr(1));
     if (!id) return Fail(Damaged(options_.directory, "its id cannot be read"));

@@ -75,7 +75,7 @@ class Ordering {
 }  // namespace
 
 Status MissingRevisionError(uint64_t revision) {
-  return InternalError("the store is damaged: revision " + std::to_string(revision) + " is missing from the log");
+  return SystemError("the store is damaged: revision " + std::to_string(revision) + " is missing from the log");
 }
 
 OrderedGroup OrderGroup(LogView& view, uint64_t revision, std::span<const Write> writes) {
