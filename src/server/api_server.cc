@@ -4,6 +4,7 @@
 
 #include "homeostat/base/ids.h"
 #include "homeostat/base/log.h"
+#include "patch/manager_name.h"
 #include "server/encode.h"
 #include "server/request_chain.h"
 #include "server/verbs.h"
@@ -83,19 +84,20 @@ bool IsPartOfObject(const schema::Subresource& subresource, const schema::Kind& 
   return subresource.kind == kind.gvk;
 }
 
+// Indented for people: asked for, or the client is one that people type.
+bool WantsPretty(const http::Request& request, const http::Query& query, bool accepted) {
+  if (query.Has("pretty")) return query.Get("pretty") == "1" || query.Get("pretty") == "true";
+  if (accepted) return true;
+  std::string_view agent = request.headers.Get("User-Agent");
+  return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
+}
+
 std::string Dashed(std::string_view text) { return text.empty() ? "-" : std::string(text); }
 
 }  // namespace
 
 std::string RequestContext::FieldManager(std::string_view asked) const {
-  if (!asked.empty()) return std::string(asked);
-  std::string_view agent = request.headers.Get("User-Agent");
-  std::string manager;
-  for (unsigned char c : agent.substr(0, agent.find('/'))) {
-    if (manager.size() == 128) break;
-    if (c >= 0x20 && c < 0x7F) manager.push_back(static_cast<char>(c));
-  }
-  return manager;
+  return patch::ManagerName(asked, request.headers.Get("User-Agent"));
 }
 
 class ApiServer::Impl {
@@ -194,7 +196,7 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
   MediaTypeOptions error_output;
   if (auto negotiated = NegotiateOutput(request.headers.Get("Accept"), NegotiationScope{})) {
     error_output.encoding = negotiated->encoding;
-    error_output.pretty = negotiated->pretty;
+    error_output.pretty = WantsPretty(request, query, negotiated->pretty);
   }
   auto impersonated = Impersonate(parts_.authorizer, request, info, std::move(user));
   if (!impersonated) co_return EncodeStatus(impersonated.error(), error_output);
@@ -227,7 +229,7 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
   auto output = NegotiateOutput(request.headers.Get("Accept"), scope);
   if (!output) co_return EncodeStatus(output.error(), error_output);
   context.output = *output;
-  if (std::string_view pretty = context.query.Get("pretty"); pretty == "1" || pretty == "true") context.output.pretty = true;
+  context.output.pretty = WantsPretty(request, context.query, context.output.pretty);
   WarnOfDeprecation(*kept.kind, context.warnings);
   auto serving = ServeResource(context);
   auto answer = co_await std::move(serving);
@@ -235,6 +237,8 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
   AddWarnings(response, context.warnings);
   co_return response;
 }
+
+Task<http::Response> AnswerNow(http::Response response) { co_return response; }
 
 ApiServer::ApiServer(Parts parts, std::vector<auth::Authenticator*> authenticators, ApiServerOptions options)
     : impl_(std::make_unique<Impl>(parts, std::move(authenticators), options)) {}
@@ -263,9 +267,11 @@ Task<http::Response> ApiServer::HandleAs(User user, http::Request request) {
   http::Response response = co_await std::move(serving);
   response.headers.Set("Audit-Id", audit_id);
   if (!response.headers.Has("Cache-Control")) response.headers.Set("Cache-Control", "no-cache, private");
-  auto took = std::chrono::duration_cast<std::chrono::microseconds>(impl_->parts_.runtime.Now() - start).count();
-  log::Debug("request", {{"method", method}, {"path", path}, {"code", response.code}, {"user", name},
-                         {"agent", Dashed(agent)}, {"microseconds", took}, {"audit_id", audit_id}});
+  Logger log = impl_->parts_.log.V(4);
+  if (log.Enabled()) {
+    log.Info("request", {{"method", method}, {"path", path}, {"code", response.code}, {"user", name}, {"agent", Dashed(agent)},
+                         {"took", impl_->parts_.runtime.Now() - start}, {"auditID", audit_id}});
+  }
   co_return response;
 }
 

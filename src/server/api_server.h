@@ -25,6 +25,8 @@ struct PathRequest {
   MediaTypeOptions output;
 };
 using PathHandler = std::function<Task<http::Response>(const PathRequest&)>;
+// For handlers that have nothing to wait for.
+Task<http::Response> AnswerNow(http::Response response);
 
 // Answers a subresource that is no part of the object (binding, eviction, token, log, exec …), or a whole kind that is
 // never stored (reviews). Called with everything a verb has.

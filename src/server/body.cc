@@ -8,7 +8,6 @@
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/defaults.h"
 #include "homeostat/schema/protobuf.h"
-#include "kinds/defaulters.h"
 
 namespace homeostat::server {
 namespace {
@@ -162,8 +161,8 @@ Result<void> ApplyStrictness(RequestContext& context, const schema::ConformRepor
   return {};
 }
 
-Value WithDefaults(object::Arena& arena, const schema::Kind& kind, const Value& object) {
-  return schema::ApplyDefaults(arena, object, *kind.type, kinds::Defaulters());
+Result<Value> WithDefaults(RequestContext& context, const schema::Kind& kind, const Value& object) {
+  return context.parts.defaults.Apply(context.arena(), *kind.type, object);
 }
 
 }  // namespace
@@ -183,7 +182,7 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   std::string_view body = context.request.body;
   if (encoding == Encoding::kProtobuf) {
     TRY_ASSIGN(Value object, DecodeProtobufBody(context, expected));
-    return WithDefaults(arena, expected, object);
+    return WithDefaults(context, expected, object);
   }
   std::vector<std::string> duplicates;
   auto untyped = ParseUntyped(arena, body, encoding, &duplicates);
@@ -208,7 +207,7 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   if (auto strict = ApplyStrictness(context, report, validation); !strict) {
     return Fail(CannotBeHandled(meta, expected, strict.error().message()));
   }
-  return WithDefaults(arena, expected, *object);
+  return WithDefaults(context, expected, *object);
 }
 
 Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const Value& patched,
@@ -217,7 +216,7 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   report.collect = validation != FieldValidation::kIgnore;
   TRY_ASSIGN(Value object, schema::Conform(context.arena(), patched, *expected.type, report));
   TRY(ApplyStrictness(context, report, validation));
-  return WithDefaults(context.arena(), expected, object);
+  return WithDefaults(context, expected, object);
 }
 
 Result<Value> ToStorage(object::Arena& arena, const Resource& resource, const Value& object) {

@@ -9,13 +9,17 @@
 #include "auth/authorizer.h"
 #include "cache/cache.h"
 #include "homeostat/base/http.h"
+#include "homeostat/base/log.h"
 #include "homeostat/object/value.h"
+#include "homeostat/schema/defaults.h"
 #include "kinds/behaviour.h"
 #include "server/negotiation.h"
 #include "server/request_info.h"
 #include "server/resources.h"
 
 namespace homeostat::server {
+
+using object::Value;
 
 struct Parts {
   Runtime& runtime;
@@ -24,6 +28,8 @@ struct Parts {
   admission::Chain& admission;
   auth::Authorizer& authorizer;
   kinds::ObjectReader& objects;
+  const schema::Defaults& defaults;    // of built-in kinds, with the hooks of kinds/
+  Logger log;
 };
 
 struct RequestContext {

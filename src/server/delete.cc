@@ -95,7 +95,7 @@ Value NextGeneration(object::Arena& arena, const schema::Kind& kind, const Value
 
 Value Mark(object::Arena& arena, const schema::Kind& kind, const Value& object, WallTime when, int64_t grace) {
   return SetMetadata(arena, *kind.type, object,
-                     {{"deletionTimestamp", Value::String(arena, object::FormatTime(when))},
+                     {{"deletionTimestamp", Value::String(arena, object::FormatTime(object::Timestamp::FromClock(when)))},
                       {"deletionGracePeriodSeconds", Value::Int(grace)}});
 }
 
@@ -105,7 +105,7 @@ Value MarkAtOnce(kinds::RuleContext& rules, const Value& object) {
   Value marked = object;
   auto existing = object::ParseTime(MetadataString(object, "deletionTimestamp"));
   if (!existing) marked = NextGeneration(rules.arena, rules.kind, marked);
-  return Mark(rules.arena, rules.kind, marked, existing && *existing < now ? *existing : now, 0);
+  return Mark(rules.arena, rules.kind, marked, existing && existing->ToClock() < now ? existing->ToClock() : now, 0);
 }
 
 // Graceful kinds: the period a deletion gets. Sets `pending` when it is on its way already.
@@ -122,7 +122,7 @@ Result<std::optional<Value>> BeginGracefully(kinds::RuleContext& rules, const ki
     // Only a shorter period may follow: counted from when the deletion was first asked for.
     auto due = object::ParseTime(MetadataString(object, "deletionTimestamp"));
     int64_t period = *options.grace_period_seconds;
-    WallTime when = (due ? *due : rules.runtime.WallNow()) - std::chrono::seconds(granted) + std::chrono::seconds(period);
+    WallTime when = (due ? due->ToClock() : rules.runtime.WallNow()) - std::chrono::seconds(granted) + std::chrono::seconds(period);
     if (when < rules.runtime.WallNow()) {
       when = rules.runtime.WallNow();
       if (period != 0) period = 1;
@@ -169,22 +169,16 @@ Task<Result<void>> Admit(RequestContext& context, const DeleteQuery& options, st
   co_return co_await std::move(validate);
 }
 
-// Stores the marked object; nothing if somebody else was faster.
+// Stores the marked object; null if somebody else was faster.
 Task<Result<cache::EntryPtr>> StoreMarked(RequestContext& context, const cache::Entry& entry, Value marked) {
   CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), context.storage(), marked, context.resource->custom));
   store::Write write{entry.key(), std::move(bytes), store::Expectation::At(entry.revision()), MakeWriteInfo(context, "")};
-  auto commit = context.parts.cache.Commit(std::move(write), nullptr);
-  CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await std::move(commit));
-  if (!outcome.committed) {
-    if (outcome.current) {
-      auto wait = context.parts.cache.WaitFor(outcome.current->revision, std::chrono::seconds(10));
-      CO_TRY(co_await std::move(wait));
-    }
-    co_return cache::EntryPtr();
-  }
-  store::Record record{entry.key(), Bytes(), entry.create_revision(), outcome.revision};
-  CO_TRY_ASSIGN(record.value, EncodeStored(context.arena(), context.storage(), marked, context.resource->custom));
-  co_return std::make_shared<const cache::Entry>(std::move(record), entry.decoder());
+  auto commit = context.parts.cache.Commit(std::move(write));
+  CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
+  if (result.committed) co_return result.entry;
+  auto settle = WaitForRival(context, result);
+  CO_TRY(co_await std::move(settle));
+  co_return cache::EntryPtr();
 }
 
 // One attempt; nullopt when the object changed under it.
@@ -241,7 +235,7 @@ Result<Value> ReadDeleteOptions(RequestContext& context) {
   std::string_view body = context.request.body;
   if (body.empty()) return Value();
   object::Arena& arena = context.arena();
-  const schema::Type& type = api::meta::v1::DeleteOptions::type();
+  const schema::Type& type = api::meta::v1::DeleteOptions::SchemaType();
   TRY_ASSIGN(Encoding encoding, NegotiateInput(context.request.headers.Get("Content-Type"), NegotiationScope{}));
   if (encoding == Encoding::kProtobuf) {
     arena.Keep(std::make_shared<Bytes>(context.request.body));
@@ -252,7 +246,7 @@ Result<Value> ReadDeleteOptions(RequestContext& context) {
   std::string_view kind = untyped->Get("kind").AsString();
   std::string_view version = untyped->Get("apiVersion").AsString();
   if (!kind.empty() && kind != "DeleteOptions") {
-    return Fail(BadRequestError("no kind " + schema::GoQuote(kind) + " is registered for version " + schema::GoQuote(version) +
+    return Fail(BadRequestError("no kind " + GoQuote(kind) + " is registered for version " + GoQuote(version) +
                                 " in scheme \"pkg/runtime/scheme.go:111\""));
   }
   schema::ConformReport report;

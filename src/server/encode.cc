@@ -1,9 +1,11 @@
 #include "server/encode.h"
 
 #include "homeostat/api/meta/v1.h"
+#include "homeostat/api/meta/v1_builders.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/wire.h"
 #include "homeostat/object/yaml.h"
+#include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
 #include "server/body.h"
@@ -159,8 +161,8 @@ Result<http::Response> EncodePartialList(RequestContext& context, const std::vec
     object::Arena arena;
     TRY_ASSIGN(Value tree, object::ParseJson(arena, json));
     schema::ConformReport report;
-    TRY_ASSIGN(Value typed, schema::Conform(arena, tree, api::meta::v1::PartialObjectMetadataList::type(), report));
-    TRY_ASSIGN(Bytes body, EncodeValue(api::meta::v1::PartialObjectMetadataList::type(), "meta.k8s.io/" + version,
+    TRY_ASSIGN(Value typed, schema::Conform(arena, tree, api::meta::v1::PartialObjectMetadataList::SchemaType(), report));
+    TRY_ASSIGN(Bytes body, EncodeValue(api::meta::v1::PartialObjectMetadataList::SchemaType(), "meta.k8s.io/" + version,
                                        "PartialObjectMetadataList", typed, Encoding::kProtobuf, false));
     return BytesResponse(200, std::move(body), MediaType(Encoding::kProtobuf));
   }
@@ -186,8 +188,8 @@ Result<http::Response> EncodePartialOne(RequestContext& context, const Answer& a
     object::Arena arena;
     Value partial = PartialMetadata(arena, answer.value);
     schema::ConformReport report;
-    TRY_ASSIGN(Value typed, schema::Conform(arena, partial, api::meta::v1::PartialObjectMetadata::type(), report));
-    TRY_ASSIGN(Bytes body, EncodeValue(api::meta::v1::PartialObjectMetadata::type(), "meta.k8s.io/" + version,
+    TRY_ASSIGN(Value typed, schema::Conform(arena, partial, api::meta::v1::PartialObjectMetadata::SchemaType(), report));
+    TRY_ASSIGN(Bytes body, EncodeValue(api::meta::v1::PartialObjectMetadata::SchemaType(), "meta.k8s.io/" + version,
                                        "PartialObjectMetadata", typed, Encoding::kProtobuf, false));
     return BytesResponse(answer.code, std::move(body), MediaType(Encoding::kProtobuf));
   }
@@ -236,13 +238,13 @@ Value StatusValue(object::Arena& arena, const Status& status) {
       if (!cause.field.empty()) item.set_field(cause.field);
     }
   }
-  return builder.Freeze(arena);
+  return builder.FreezeInto(arena);
 }
 
 http::Response EncodeStatus(const Status& status, const MediaTypeOptions& output) {
   object::Arena arena;
   Value value = StatusValue(arena, status);
-  auto body = EncodeValue(api::meta::v1::Status::type(), "v1", "Status", value, output.encoding, output.pretty);
+  auto body = EncodeValue(api::meta::v1::Status::SchemaType(), "v1", "Status", value, output.encoding, output.pretty);
   Encoding encoding = body ? output.encoding : Encoding::kJson;
   http::Response response = BytesResponse(status.code(), body ? *body : Bytes(status.message()), MediaType(encoding));
   if (status.details().retry_after_seconds > 0) {
@@ -260,8 +262,8 @@ http::Response EncodeSuccess(const StatusDetails& details, int code, const Media
   if (!details.group.empty()) target.set_group(details.group);
   target.set_kind(details.kind);
   if (!details.uid.empty()) target.set_uid(details.uid);
-  Value value = builder.Freeze(arena);
-  auto body = EncodeValue(api::meta::v1::Status::type(), "v1", "Status", value, output.encoding, output.pretty);
+  Value value = builder.FreezeInto(arena);
+  auto body = EncodeValue(api::meta::v1::Status::SchemaType(), "v1", "Status", value, output.encoding, output.pretty);
   return BytesResponse(code, body ? *body : Bytes(), MediaType(output.encoding));
 }
 

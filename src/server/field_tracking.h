@@ -6,9 +6,10 @@
 namespace homeostat::server {
 
 // The object with managedFields that tell what this update of it (live: absent on create) by `manager` changed. Tracking
-// never makes a write fail: if the recorded fields can't be read, they begin anew.
+// never makes a write fail: if the recorded fields can't be read, they begin anew. reset: the client sent an empty list of
+// managed fields, by which it asks to drop all that was recorded.
 object::Value TrackUpdate(RequestContext& context, const object::Value& live, const object::Value& object,
-                          std::string_view manager, std::string_view subresource);
+                          std::string_view manager, std::string_view subresource, bool reset = false);
 
 // Server-side apply: the live object (absent: none yet) with the applied configuration merged in, and its managedFields.
 // A Conflict names who owns what.

@@ -5,7 +5,7 @@
 #include "homeostat/base/ids.h"
 #include "homeostat/object/names.h"
 #include "homeostat/object/time.h"
-#include "homeostat/sdk/object.h"
+#include "patch/managed_fields.h"
 
 namespace homeostat::server {
 namespace {
@@ -16,7 +16,6 @@ using schema::FieldPath;
 
 // The longest part of a generateName that is kept: 63 less the suffix.
 constexpr size_t kGenerateNamePrefix = 58;
-constexpr size_t kAnnotationsLimit = 256 * 1024;
 
 const schema::Type& MetadataType(const schema::Type& type) { return *type.FindField("metadata")->type; }
 
@@ -37,7 +36,7 @@ void ValidateAnnotations(const Value& annotations, const FieldPath& path, FieldE
     for (std::string& message : object::IsQualifiedName(lower)) errors.Invalid(path, annotation.name(), message);
     total += annotation.name().size() + annotation.value.AsString().size();
   }
-  if (total > kAnnotationsLimit) errors.TooLong(path, kAnnotationsLimit);
+  if (total > object::kTotalAnnotationSizeLimit) errors.TooLong(path, object::kTotalAnnotationSizeLimit);
 }
 
 void ValidateOwnerReference(const Value& reference, const FieldPath& path, FieldErrors& errors) {
@@ -93,28 +92,13 @@ void ValidateFinalizers(const Value& finalizers, const FieldPath& path, FieldErr
   }
 }
 
-void ValidateManagedFields(const Value& managed_fields, const FieldPath& path, FieldErrors& errors) {
-  size_t index = 0;
-  for (const Value& entry : managed_fields.items()) {
-    FieldPath at = path.Index(index++);
-    std::string_view operation = entry.Get("operation").AsString();
-    if (operation != "Apply" && operation != "Update") {
-      errors.Invalid(at.Child("operation"), operation, "must be `Apply` or `Update`");
-    }
-    std::string_view type = entry.Get("fieldsType").AsString();
-    if (type != "FieldsV1") errors.Invalid(at.Child("fieldsType"), type, "must be `FieldsV1`");
-    std::string_view manager = entry.Get("manager").AsString();
-    if (manager.size() > 128) errors.TooLong(at.Child("manager"), 128);
-  }
-}
-
 void ValidateCommon(const Value& metadata, bool namespaced, const FieldPath& path, FieldErrors& errors) {
   std::string_view ns = metadata.Get("namespace").AsString();
   if (namespaced) {
     if (ns.empty()) {
       errors.Required(path.Child("namespace"));
     } else {
-      for (std::string& message : object::IsDns1123Label(ns)) errors.Invalid(path.Child("namespace"), ns, message);
+      for (std::string& message : object::IsDNS1123Label(ns)) errors.Invalid(path.Child("namespace"), ns, message);
     }
   } else if (!ns.empty()) {
     errors.Forbidden(path.Child("namespace"), "not allowed on this type");
@@ -126,7 +110,7 @@ void ValidateCommon(const Value& metadata, bool namespaced, const FieldPath& pat
   ValidateAnnotations(metadata.Get("annotations"), path.Child("annotations"), errors);
   ValidateOwnerReferences(metadata.Get("ownerReferences"), path.Child("ownerReferences"), errors);
   ValidateFinalizers(metadata.Get("finalizers"), path.Child("finalizers"), errors);
-  ValidateManagedFields(metadata.Get("managedFields"), path.Child("managedFields"), errors);
+  patch::ValidateManagedFieldsEntries(metadata.Get("managedFields"), path.Child("managedFields"), errors);
 }
 
 // The finalizers that are new, as Go prints a list of strings.
@@ -136,7 +120,7 @@ void ValidateNoNewFinalizers(const Value& now, const Value& before, const FieldP
     auto same = [&](const Value& other) { return other.AsString() == item.AsString(); };
     if (std::ranges::any_of(before.items(), same)) continue;
     if (!extra.empty()) extra += ", ";
-    extra += schema::GoQuote(item.AsString());
+    extra += GoQuote(item.AsString());
   }
   if (extra.empty()) return;
   errors.Forbidden(path, "no new finalizers can be added if the object is being deleted, found new finalizers []string{" +
@@ -144,7 +128,7 @@ void ValidateNoNewFinalizers(const Value& now, const Value& before, const FieldP
 }
 
 std::vector<std::string> DefaultNameCheck(std::string_view name, bool prefix) {
-  return object::NameIsDnsSubdomain(name, prefix);
+  return object::NameIsDNSSubdomain(name, prefix);
 }
 
 }  // namespace
@@ -206,7 +190,7 @@ std::string_view MetadataString(const Value& object, std::string_view field) {
   return object.Get("metadata").Get(field).AsString();
 }
 
-std::string FormatNow(Runtime& runtime) { return object::FormatTime(runtime.WallNow()); }
+std::string FormatNow(Runtime& runtime) { return object::FormatTime(object::Timestamp::FromClock(runtime.WallNow())); }
 
 Value FillSystemFields(Arena& arena, Runtime& runtime, const schema::Type& type, const Value& object) {
   return SetMetadata(arena, type, object,
@@ -265,7 +249,7 @@ void ValidateObjectMetaUpdate(const Value& object, const Value& old, FieldErrors
   ValidateLabels(now.Get("labels"), path.Child("labels"), errors);
   ValidateAnnotations(now.Get("annotations"), path.Child("annotations"), errors);
   ValidateOwnerReferences(now.Get("ownerReferences"), path.Child("ownerReferences"), errors);
-  ValidateManagedFields(now.Get("managedFields"), path.Child("managedFields"), errors);
+  patch::ValidateManagedFieldsEntries(now.Get("managedFields"), path.Child("managedFields"), errors);
 }
 
 }  // namespace homeostat::server

@@ -1,5 +1,7 @@
 #include "server/object_store.h"
 
+#include "server/metadata.h"
+
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
 #include "homeostat/schema/conform.h"
@@ -18,8 +20,16 @@ Answer AnswerWith(RequestContext& context, Value object, int code) {
   return Answer{code, context.work, object, &context.storage(), nullptr};
 }
 
-Task<Result<Answer>> AnswerCommitted(RequestContext& context, Value object, uint64_t revision, int code) {
-  co_return AnswerWith(context, WithRevision(context.arena(), context.storage(), object, revision), code);
+// The new state as a document, once its revision is known: the request's own tree.
+cache::DocumentMaker MakeDocument(RequestContext& context, Value object) {
+  return [&context, object](uint64_t revision) -> object::DocumentPtr {
+    context.work->set_root(WithRevision(context.arena(), context.storage(), object, revision));
+    return context.work;
+  };
+}
+
+Answer AnswerCommitted(RequestContext& context, const cache::CommitResult& result, int code) {
+  return Answer{code, context.work, context.work->root(), &context.storage(), result.entry};
 }
 
 }  // namespace
@@ -71,11 +81,10 @@ Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::Writ
   }
   CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), kind, object, context.resource->custom));
   store::Write write{key, std::move(bytes), store::Expectation::Absent(), std::move(info)};
-  auto commit = context.parts.cache.Commit(std::move(write), nullptr);
-  CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await std::move(commit));
-  if (!outcome.committed) co_return Fail(AlreadyExistsError(kind.gvk.group, context.kind().plural, name));
-  auto answer = AnswerCommitted(context, object, outcome.revision, 201);
-  co_return co_await std::move(answer);
+  auto commit = context.parts.cache.Commit(std::move(write), MakeDocument(context, object));
+  CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
+  if (!result.committed) co_return Fail(AlreadyExistsError(kind.gvk.group, context.kind().plural, name));
+  co_return AnswerCommitted(context, result, 201);
 }
 
 Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::string name, store::WriteInfo info, bool dry_run,
@@ -101,21 +110,14 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
       if (entry && *write.value == entry->stored()) co_return Answer{200, document, current, &kind, entry};
     }
     int code = entry ? 200 : 201;
+    bool removes = decision.action == UpdateDecision::Action::kRemove;
     if (dry_run) co_return AnswerWith(context, decision.object, code);
-    auto commit = context.parts.cache.Commit(std::move(write), nullptr);
-    CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await std::move(commit));
-    if (outcome.committed) {
-      auto answer = AnswerCommitted(context, decision.object, outcome.revision, code);
-      co_return co_await std::move(answer);
-    }
-    // What stands there may still be on its way to the cache.
-    if (outcome.current) {
-      auto wait = context.parts.cache.WaitFor(outcome.current->revision, std::chrono::seconds(10));
-      CO_TRY(co_await std::move(wait));
-    } else {
-      auto turn = Yield(context.runtime());
-      co_await std::move(turn);
-    }
+    auto commit = context.parts.cache.Commit(std::move(write), removes ? nullptr : MakeDocument(context, decision.object));
+    CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
+    if (result.committed && removes) co_return AnswerWith(context, decision.object, code);
+    if (result.committed) co_return AnswerCommitted(context, result, code);
+    auto settle = WaitForRival(context, result);
+    CO_TRY(co_await std::move(settle));
   }
   co_return Fail(ConflictError(kind.gvk.group, context.kind().plural, name,
                                "the object has been modified; please apply your changes to the latest version and try again"));
@@ -123,13 +125,23 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
 
 Task<Result<bool>> StoreRemoval(RequestContext& context, const cache::Entry& entry, store::WriteInfo info) {
   store::Write write{entry.key(), std::nullopt, store::Expectation::At(entry.revision()), std::move(info)};
-  auto commit = context.parts.cache.Commit(std::move(write), nullptr);
-  CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await std::move(commit));
-  if (!outcome.committed && outcome.current) {
-    auto wait = context.parts.cache.WaitFor(outcome.current->revision, std::chrono::seconds(10));
-    CO_TRY(co_await std::move(wait));
+  auto commit = context.parts.cache.Commit(std::move(write));
+  CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
+  if (!result.committed) {
+    auto settle = WaitForRival(context, result);
+    CO_TRY(co_await std::move(settle));
   }
-  co_return outcome.committed;
+  co_return result.committed;
+}
+
+Task<Result<void>> WaitForRival(RequestContext& context, const cache::CommitResult& result) {
+  if (result.current) {
+    auto wait = context.parts.cache.WaitFor(result.current->revision, std::chrono::seconds(10));
+    co_return co_await std::move(wait);
+  }
+  auto turn = Yield(context.runtime());
+  co_await std::move(turn);
+  co_return Done();
 }
 
 }  // namespace homeostat::server

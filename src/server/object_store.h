@@ -35,6 +35,10 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
 // Removes it if it is still at that revision; false when it is not.
 Task<Result<bool>> StoreRemoval(RequestContext& context, const cache::Entry& entry, store::WriteInfo info);
 
+// After a commit that found another state than expected: completes when the cache has that state, so that the next
+// attempt sees it.
+Task<Result<void>> WaitForRival(RequestContext& context, const cache::CommitResult& result);
+
 // What history remembers of the writer.
 store::WriteInfo MakeWriteInfo(RequestContext& context, std::string_view field_manager);
 

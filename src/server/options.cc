@@ -1,10 +1,10 @@
 #include "server/options.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 
+#include "homeostat/base/text.h"
 #include "homeostat/schema/field_errors.h"
+#include "patch/manager_name.h"
 
 namespace homeostat::server {
 namespace {
@@ -18,10 +18,10 @@ Result<int64_t> ParseInt(std::string_view text) {
   int64_t number = 0;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error == std::errc::result_out_of_range) {
-    return Fail(BadRequestError("strconv.ParseInt: parsing " + schema::GoQuote(text) + ": value out of range"));
+    return Fail(BadRequestError("strconv.ParseInt: parsing " + GoQuote(text) + ": value out of range"));
   }
   if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
-    return Fail(BadRequestError("strconv.ParseInt: parsing " + schema::GoQuote(text) + ": invalid syntax"));
+    return Fail(BadRequestError("strconv.ParseInt: parsing " + GoQuote(text) + ": invalid syntax"));
   }
   return number;
 }
@@ -43,7 +43,7 @@ std::string QuotedList(const std::vector<std::string_view>& values) {
   std::string text = "[";
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text += ",";
-    text += schema::GoQuote(values[i]);
+    text += GoQuote(values[i]);
   }
   return text + "]";
 }
@@ -64,13 +64,7 @@ void CheckFieldManager(std::string_view manager, WriteKind kind, FieldErrors& er
     errors.Required(path, "is required for apply patch");
     return;
   }
-  if (manager.size() > 128) errors.TooLong(path, 128);
-  for (size_t i = 0; i < manager.size(); ++i) {
-    auto c = static_cast<unsigned char>(manager[i]);
-    if (c >= 0x20 && c != 0x7F) continue;
-    errors.Invalid(path, manager, fmt::format("invalid character U+{:04X} (at position {})", c, i));
-    return;
-  }
+  patch::ValidateManagerName(manager, path, errors);
 }
 
 void CheckFieldValidation(std::string_view text, FieldErrors& errors, FieldValidation& out) {
@@ -201,7 +195,7 @@ Result<uint64_t> ParseResourceVersion(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size()) {
     FieldErrors errors;
     errors.Invalid(FieldPath("resourceVersion"), text,
-                   "strconv.ParseUint: parsing " + schema::GoQuote(text) + ": " +
+                   "strconv.ParseUint: parsing " + GoQuote(text) + ": " +
                        (error == std::errc::result_out_of_range ? "value out of range" : "invalid syntax"));
     return Fail(BadRequestError("resourceVersion: " + errors.causes()[0].message));
   }

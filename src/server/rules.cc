@@ -14,12 +14,13 @@ Value KeepFromOld(object::Arena& arena, const schema::Type& type, Value object, 
   return object;
 }
 
-// Everything but metadata and status, compared field by field.
-bool BodyChanged(const Value& object, const Value& old) {
-  auto differs = [](const Value& a, const Value& b) {
+// Everything but metadata and, unless it counts, status, compared field by field.
+bool BodyChanged(const Value& object, const Value& old, bool status_counts) {
+  auto differs = [&](const Value& a, const Value& b) {
     return std::ranges::any_of(a.members(), [&](const object::Member& member) {
       std::string_view name = member.name();
-      if (name == "metadata" || name == "status" || name == "kind" || name == "apiVersion") return false;
+      if (name == "metadata" || name == "kind" || name == "apiVersion") return false;
+      if (name == "status" && !status_counts) return false;
       return !object::Equal(member.value, b.Get(name));
     });
   };
@@ -27,17 +28,20 @@ bool BodyChanged(const Value& object, const Value& old) {
 }
 
 bool BumpsGeneration(GenerationRule rule, const Value& object, const Value& old) {
+  auto differs = [&](std::initializer_list<std::string_view> path) { return !object::Equal(object.Path(path), old.Path(path)); };
   switch (rule) {
     case GenerationRule::kNone:
     case GenerationRule::kAsSent:
+    case GenerationRule::kAlwaysOne:
       return false;
     case GenerationRule::kSpec:
-      return !object::Equal(object.Get("spec"), old.Get("spec"));
+      return differs({"spec"});
     case GenerationRule::kSpecOrAnnotations:
-      return !object::Equal(object.Get("spec"), old.Get("spec")) ||
-             !object::Equal(object.Path({"metadata", "annotations"}), old.Path({"metadata", "annotations"}));
+      return differs({"spec"}) || differs({"metadata", "annotations"});
     case GenerationRule::kAnyButMetadataAndStatus:
-      return BodyChanged(object, old);
+      return BodyChanged(object, old, false);
+    case GenerationRule::kAnyButMetadataOrLabels:
+      return BodyChanged(object, old, true) || differs({"metadata", "labels"});
   }
   return false;
 }
@@ -83,7 +87,7 @@ std::vector<std::string_view> ResetFields(const schema::Kind& kind, std::string_
 Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& resource, Value object) {
   const schema::Kind& kind = *resource.storage;
   const schema::Type& type = *kind.type;
-  if (kind.has_status) object = SetField(context.arena, type, object, "status", Value());
+  if (kind.has_status && !kind.status_at_creation) object = SetField(context.arena, type, object, "status", Value());
   if (!kind.namespaced) object = SetMetadata(context.arena, type, object, "namespace", Value());
   object = FillSystemFields(context.arena, context.runtime, type, object);
   if (kind.generation != GenerationRule::kAsSent) {

@@ -1,7 +1,6 @@
 #include "server/selection.h"
 
 #include <algorithm>
-#include <set>
 
 #include "server/metadata.h"
 
@@ -24,7 +23,7 @@ bool IsMetadataField(const schema::Kind& kind, std::string_view label) {
 Result<void> CheckField(const schema::Kind& kind, std::string_view label) {
   if (IsMetadataField(kind, label) || label == "metadata.namespace" || !SelectablePath(kind, label).empty()) return {};
   if (!kind.selectable_fields.empty()) return Fail(BadRequestError("field label not supported: " + std::string(label)));
-  return Fail(BadRequestError(schema::GoQuote(label) +
+  return Fail(BadRequestError(GoQuote(label) +
                               " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
 }
 
@@ -48,17 +47,25 @@ Result<Selection> Selection::Make(const ListQuery& query, const Resource& resour
   return selection;
 }
 
+std::string Selection::FieldText(const Value& object, std::string_view label) const {
+  if (label == "metadata.name") return std::string(MetadataString(object, "name"));
+  if (label == "metadata.namespace") return std::string(MetadataString(object, "namespace"));
+  if (resource_->behaviour->selectable != nullptr) {
+    if (auto text = resource_->behaviour->selectable(object, label)) return *std::move(text);
+  }
+  return ScalarText(GetPath(object, SelectablePath(*resource_->kind, label)));
+}
+
 bool Selection::Matches(const Value& object) const {
-  if (!labels_.Empty() && !labels_.Matches(object.Path({"metadata", "labels"}))) return false;
-  if (fields_.Empty()) return true;
-  return fields_.Matches([&](std::string_view label) -> std::string {
-    if (label == "metadata.name") return std::string(MetadataString(object, "name"));
-    if (label == "metadata.namespace") return std::string(MetadataString(object, "namespace"));
-    if (resource_->behaviour->selectable != nullptr) {
-      if (auto text = resource_->behaviour->selectable(object, label)) return *text;
-    }
-    return ScalarText(GetPath(object, SelectablePath(*resource_->kind, label)));
+  if (!labels_.IsEverything() && !labels_.Matches(object.Path({"metadata", "labels"}))) return false;
+  return std::ranges::all_of(fields_.requirements(), [&](const object::FieldRequirement& requirement) {
+    return (FieldText(object, requirement.field) == requirement.value) == requirement.equals;
   });
+}
+
+std::optional<std::string> Selection::name() const {
+  auto pinned = fields_.RequiresExactMatch("metadata.name");
+  return pinned ? std::optional<std::string>(*pinned) : std::nullopt;
 }
 
 }  // namespace homeostat::server

@@ -18,14 +18,15 @@ class Selection {
   // 400 with upstream's words for selectors that can't be read or that name a field the kind does not offer.
   static Result<Selection> Make(const ListQuery& query, const Resource& resource);
 
-  bool Everything() const { return labels_.Empty() && fields_.Empty(); }
+  bool Everything() const { return labels_.IsEverything() && fields_.IsEverything(); }
   // Asked of an object in storage version.
   bool Matches(const object::Value& object) const;
   // metadata.name, if the selector pins it.
-  std::optional<std::string> name() const { return fields_.RequiresExactMatch("metadata.name"); }
-  std::optional<std::string> ns() const { return fields_.RequiresExactMatch("metadata.namespace"); }
+  std::optional<std::string> name() const;
 
  private:
+  std::string FieldText(const object::Value& object, std::string_view label) const;
+
   object::LabelSelector labels_;
   object::FieldSelector fields_;
   const Resource* resource_ = nullptr;

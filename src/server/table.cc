@@ -16,7 +16,7 @@ namespace {
 Value AgeCell(object::Arena& arena, const Value& timestamp, WallTime now) {
   auto created = object::ParseTime(timestamp.AsString());
   if (!created) return Value::StringRef("<unknown>");
-  return Value::String(arena, HumanDuration(now - *created));
+  return Value::String(arena, HumanDuration(now - created->ToClock()));
 }
 
 // A column's cell from its path: what JSONPath finds, one value as it is, several as text.
@@ -102,7 +102,7 @@ Result<IncludeObject> ParseIncludeObject(const http::Query& query) {
   if (text == "Object") return IncludeObject::kObject;
   if (text == "None") return IncludeObject::kNone;
   return Fail(BadRequestError("Unable to convert to Table as requested: includeObject: Invalid value: " +
-                              schema::GoQuote(text) + ": must be 'Metadata', 'Object', 'None', or empty"));
+                              GoQuote(text) + ": must be 'Metadata', 'Object', 'None', or empty"));
 }
 
 Result<void> AppendTable(RequestContext& context, std::span<const Value> objects, std::string_view resource_version,

@@ -70,6 +70,8 @@ class WatchBody : public http::BodyReader {
 
   // Appends the frame of one object as the request wants to see it.
   Result<void> AppendObject(std::string& out, std::string_view type, const cache::EntryPtr& entry);
+  // The same of a tree in storage version, which the document keeps alive.
+  Result<void> AppendTree(std::string& out, std::string_view type, const object::DocumentPtr& document, const Value& tree);
   void AppendBookmark(std::string& out, uint64_t revision, bool initial_events_end);
   void AppendError(std::string& out, const Status& status);
   WatchState& state() { return state_; }
@@ -99,25 +101,28 @@ Result<void> WatchBody::AppendObject(std::string& out, std::string_view type, co
     AppendFrame(out, state_.output.encoding, type, object);
     return {};
   }
-  RequestContext context{state_.parts, state_.request, state_.info, {}, state_.user};
+  TRY_ASSIGN(object::DocumentPtr document, entry->document());
+  return AppendTree(out, type, document, document->root());
+}
+
+Result<void> WatchBody::AppendTree(std::string& out, std::string_view type, const object::DocumentPtr& document, const Value& tree) {
+  RequestContext context{state_.parts, state_.request, state_.info, http::Query::Parse(state_.request.query), state_.user};
   context.resource = &state_.resource;
   context.output = state_.output;
-  context.query = http::Query::Parse(state_.request.query);
-  TRY_ASSIGN(object::DocumentPtr document, entry->document());
   if (state_.output.transformation == Transformation::kTable) {
     TableOptions options;
     options.version = state_.output.transformation_version;
     options.headers = std::exchange(state_.first_table, false);
     TRY_ASSIGN(options.include, ParseIncludeObject(context.query));
     std::string table;
-    Value rows[] = {document->root()};
-    TRY(AppendTable(context, rows, std::to_string(entry->revision()), "", std::nullopt, options, table));
+    Value rows[] = {tree};
+    TRY(AppendTable(context, rows, MetadataString(tree, "resourceVersion"), "", std::nullopt, options, table));
     AppendFrame(out, Encoding::kJson, type, table);
     return {};
   }
-  context.output.transformation = Transformation::kPartialMetadata;
-  TRY_ASSIGN(http::Response partial, EncodeAnswer(context, Answer{200, document, document->root(), state_.resource.storage, nullptr}));
-  AppendFrame(out, state_.output.encoding, type, partial.body.front());
+  if (state_.output.transformation != Transformation::kNone) context.output.transformation = Transformation::kPartialMetadata;
+  TRY_ASSIGN(http::Response one, EncodeAnswer(context, Answer{200, document, tree, state_.resource.storage, nullptr}));
+  AppendFrame(out, state_.output.encoding, type, one.body.front());
   return {};
 }
 
@@ -125,7 +130,7 @@ void WatchBody::AppendBookmark(std::string& out, uint64_t revision, bool initial
   object::Arena arena;
   const schema::Kind& kind = *state_.resource.kind;
   bool partial = state_.output.transformation != Transformation::kNone;
-  const schema::Type& type = partial ? api::meta::v1::PartialObjectMetadata::type() : *kind.type;
+  const schema::Type& type = partial ? api::meta::v1::PartialObjectMetadata::SchemaType() : *kind.type;
   Value object = SetMetadata(arena, type, Value::EmptyObject(), "resourceVersion", Value::String(arena, std::to_string(revision)));
   if (initial_events_end) {
     object::ObjectBuilder annotations(arena);
@@ -153,9 +158,11 @@ Result<void> WatchBody::AppendEvent(std::string& out, const cache::WatchEvent& e
   if (!before) return {};
   if (event.deleted) return AppendObject(out, "DELETED", event.deleted);
   // It left the selection: shown as it was, at the revision at which it left.
-  store::Record record{event.previous->key(), event.previous->stored(), event.previous->create_revision(), event.revision};
-  auto left = std::make_shared<const cache::Entry>(std::move(record), event.previous->decoder());
-  return AppendObject(out, "DELETED", left);
+  TRY_ASSIGN(object::DocumentPtr document, event.previous->document());
+  object::Arena arena;
+  Value left = SetMetadata(arena, *state_.resource.storage->type, document->root(), "resourceVersion",
+                           Value::String(arena, std::to_string(event.revision)));
+  return AppendTree(out, "DELETED", document, left);
 }
 
 Duration WatchBody::TimeLeft(MonotonicTime now) const {

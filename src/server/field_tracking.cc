@@ -1,0 +1,73 @@
+#include "server/field_tracking.h"
+
+#include "homeostat/object/json.h"
+#include "homeostat/schema/conform.h"
+#include "homeostat/schema/json_encoder.h"
+#include "patch/field_manager.h"
+#include "server/body.h"
+
+namespace homeostat::server {
+namespace {
+
+// How entries recorded in another served version of the kind are brought to this one.
+patch::VersionConverter OtherVersions(RequestContext& context) {
+  patch::VersionConverter versions;
+  const Resource& resource = *context.resource;
+  Resources& resources = context.parts.resources;
+  std::string group(resource.kind->gvk.group), plural(resource.kind->plural);
+  auto find = [&resources, group, plural](std::string_view api_version) -> const Resource* {
+    size_t slash = api_version.find('/');
+    std::string_view version = slash == api_version.npos ? api_version : api_version.substr(slash + 1);
+    return resources.Find(group, version, plural);
+  };
+  versions.find_type = [find](std::string_view api_version) -> const schema::Type* {
+    const Resource* other = find(api_version);
+    return other == nullptr ? nullptr : other->kind->type;
+  };
+  versions.convert = [find](patch::Arena& arena, const Value& object, std::string_view api_version) -> Result<Value> {
+    const Resource* from = find(object.Get("apiVersion").AsString());
+    const Resource* to = find(api_version);
+    if (from == nullptr || to == nullptr) return Fail(InternalError("no such version: " + std::string(api_version)));
+    schema::ConformReport report;
+    report.collect = false;
+    TRY_ASSIGN(Value typed, schema::Conform(arena, object, *from->kind->type, report));
+    TRY_ASSIGN(Value stored, ToStorage(arena, *from, typed));
+    TRY_ASSIGN(Value converted, FromStorage(arena, *to, stored));
+    return schema::ToJsonForm(arena, *to->kind->type, converted);
+  };
+  return versions;
+}
+
+patch::FieldManager ManagerFor(RequestContext& context, std::string_view subresource) {
+  patch::FieldManagerOptions options;
+  options.kind = context.kind().gvk;
+  options.type = context.kind().type;
+  options.subresource = subresource;
+  options.reset_fields = patch::ResetFields(context.arena(), context.kind().reset_fields, subresource);
+  options.versions = OtherVersions(context);
+  return patch::FieldManager(std::move(options));
+}
+
+}  // namespace
+
+Value TrackUpdate(RequestContext& context, const Value& live, const Value& object, std::string_view manager,
+                  std::string_view subresource, bool reset) {
+  return ManagerFor(context, subresource).Update(context.arena(), live, object, manager, context.runtime().WallNow(), reset);
+}
+
+Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, const Value& applied, std::string_view manager,
+                                 std::string_view subresource, bool force) {
+  patch::FieldManager fields = ManagerFor(context, subresource);
+  TRY_ASSIGN(auto outcome, fields.Apply(context.arena(), live, applied, manager, force, context.runtime().WallNow()));
+  if (!outcome.changed) return outcome.object;
+  schema::ConformReport report;
+  report.collect = false;
+  auto typed = schema::Conform(context.arena(), outcome.object, *context.kind().type, report);
+  if (!typed) {
+    return Fail(InternalError("failed to convert new object (" + fields.Describe(outcome.object) +
+                              ") to proper version: " + typed.error().message()));
+  }
+  return context.parts.defaults.Apply(context.arena(), *context.kind().type, *typed);
+}
+
+}  // namespace homeostat::server
