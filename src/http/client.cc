@@ -57,6 +57,7 @@ struct Client::Pool : std::enable_shared_from_this<Client::Pool> {
 
   Runtime& runtime;
   ClientOptions options;
+  std::shared_ptr<TlsClient> tls, tls_http1;  // made when first needed
   std::vector<std::shared_ptr<Http1Client>> idle;  // the last one used last
   std::vector<std::shared_ptr<Http2Client>> sessions;
   size_t http1_open = 0;
@@ -134,11 +135,14 @@ Task<Result<std::unique_ptr<Stream>>> Client::Pool::DialWithoutLimit(Pool* pool,
   auto connect = pool->runtime.network().Connect(pool->options.address);
   CO_TRY_ASSIGN(std::unique_ptr<Stream> stream, co_await connect);
   if (!pool->options.tls) co_return std::move(stream);
-  TlsClientOptions tls = *pool->options.tls;
-  tls.protocols.clear();
-  if (http2) tls.protocols.push_back("h2");
-  tls.protocols.push_back("http/1.1");
-  auto secure = TlsConnect(std::move(stream), std::move(tls));
+  std::shared_ptr<TlsClient>& tls = http2 ? pool->tls : pool->tls_http1;
+  if (!tls) {
+    TlsClientOptions tls_options = *pool->options.tls;
+    tls_options.protocols = {"http/1.1"};
+    if (http2) tls_options.protocols.insert(tls_options.protocols.begin(), "h2");
+    CO_TRY_ASSIGN(tls, TlsClient::Make(tls_options));
+  }
+  auto secure = tls->Connect(std::move(stream));
   Result<std::unique_ptr<Stream>> secured = co_await secure;
   co_return std::move(secured);
 }

@@ -57,31 +57,10 @@ Task<Result<T>> WithTimeLimit(Runtime& runtime, Task<Result<T>> task, Duration l
     Result<T> result = co_await task;
     co_return std::move(result);
   }
-  struct State {
-    explicit State(Runtime& runtime) : changed(runtime) {}
-    Signal changed;
-    std::optional<Result<T>> result;
-    bool expired = false;
-    static Task<void> Run(State* state, Task<Result<T>> task) {
-      Result<T> result = co_await task;
-      state->result.emplace(std::move(result));
-      state->changed.Notify();
-    }
-  };
-  State state(runtime);
-  Deadline deadline(runtime, [&state] {
-    state.expired = true;
-    state.changed.Notify();
-  });
-  deadline.Set(limit);
-  TaskGroup group(runtime);
-  group.Spawn(State::Run(&state, std::move(task)));
-  while (!state.result && !state.expired) {
-    auto wait = state.changed.Wait();
-    co_await wait;
-  }
-  if (!state.result) co_return Fail(Status(504, "Timeout", what));
-  co_return *std::move(state.result);
+  auto within = Within(runtime, limit, std::move(task));
+  std::optional<Result<T>> result = co_await within;
+  if (!result) co_return Fail(Status(504, "Timeout", what));
+  co_return *std::move(result);
 }
 
 }  // namespace homeostat::http::internal
