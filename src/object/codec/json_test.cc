@@ -32,7 +32,7 @@ TEST(JsonTest, ReadsAsUpstream) {
   std::vector<std::vector<std::string>> rows = internal::ReadTable("json_cases.tsv");
   ASSERT_GT(rows.size(), 500u);
   for (std::vector<std::string>& row : rows) {
-    std::string text = internal::FromHex(row[0]);
+    std::string text = row[0];
     row.erase(row.begin());
     EXPECT_EQ(Answer(text), row) << text;
   }
