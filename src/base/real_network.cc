@@ -262,7 +262,9 @@ class RealNetwork final : public Network {
       RemoveStaleSocket(local, std::string(path));
       return local;
     }
-    TRY_ASSIGN(HostPort parts, SplitHostPort(address));
+    auto split = SplitHostPort(address);
+    if (!split) return Fail(split.error().WithContext("listen"));
+    HostPort parts = *split;
     auto found = ResolveAddress(parts, true);
     if (!found && !parts.host.empty()) found = ResolveAddress(parts, false);
     if (!found) return Fail(found.error().WithContext("listen " + std::string(address)));

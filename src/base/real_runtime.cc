@@ -1,5 +1,6 @@
 // The runtime on the system's clock, threads and sockets. Asio is its reactor; turns and timers are queued here, where
 // they cost neither a lock nor an allocation.
+#include <signal.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,6 +68,8 @@ class AsioRuntime final : public RealRuntime {
   explicit AsioRuntime(int blocking_threads)
       : io_(1), work_(asio::make_work_guard(io_)), network_(base_internal::MakeRealNetwork(*this)) {
     pool_.emplace(blocking_threads);
+    // A write to a pipe or socket that nobody reads is an error of that write, not the end of the process.
+    ::signal(SIGPIPE, SIG_IGN);
   }
   ~AsioRuntime() override {
     pool_.reset();

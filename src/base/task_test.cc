@@ -30,12 +30,12 @@ Task<void> Sum(Runtime& runtime, int& out) {
     out += co_await twice;
   }
 }
-Task<void> SleepFor(Runtime& runtime, Guard guard, Duration delay, int& finished) {
+Task<void> SleepFor(Runtime& runtime, [[maybe_unused]] Guard guard, Duration delay, int& finished) {
   auto pause = Sleep(runtime, delay);
   co_await pause;
   ++finished;
 }
-Task<void> WaitForSignal(Signal& signal, Guard guard, int& woken) {
+Task<void> WaitForSignal(Signal& signal, [[maybe_unused]] Guard guard, int& woken) {
   auto wait = signal.Wait();
   co_await wait;
   ++woken;
