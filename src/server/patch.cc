@@ -1,23 +1,22 @@
 // patch: JSON patch, merge patch, strategic merge patch and server-side apply, on an object or a part of it.
-#include "patch/json_patch.h"
-#include "patch/merge_patch.h"
-#include "patch/strategic_merge_patch.h"
+#include "server/patch.h"
 
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/json_encoder.h"
+#include "patch/json_patch.h"
+#include "patch/managed_fields.h"
+#include "patch/merge_patch.h"
+#include "patch/strategic_merge_patch.h"
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"
 #include "server/field_tracking.h"
 #include "server/metadata.h"
-#include "server/options.h"
 #include "server/verbs.h"
 
 namespace homeostat::server {
 namespace {
-
-enum class PatchKind : uint8_t { kJson, kMerge, kStrategicMerge, kApply };
 
 constexpr std::string_view kJsonPatchType = "application/json-patch+json";
 constexpr std::string_view kMergePatchType = "application/merge-patch+json";
@@ -38,14 +37,6 @@ Result<PatchKind> PatchKindOf(RequestContext& context) {
       "the body of the request was in an unknown format - accepted media types include: " + accepted));
 }
 
-struct PatchRequest {
-  PatchKind kind;
-  WriteQuery query;
-  std::string manager;
-  Value patch;                          // parsed
-  std::vector<std::string> duplicates;  // fields that stand twice in the patch
-};
-
 // A patched object that is none of its kind: upstream reports it as a fault of the patch.
 Status InvalidPatch(const schema::BadValue& shown, std::string_view why) {
   schema::FieldErrors errors;
@@ -65,34 +56,33 @@ Result<void> ReportDuplicates(RequestContext& context, const PatchRequest& patch
   return {};
 }
 
-// JSON patch and merge patch work on the JSON form of the object.
-Result<Value> PatchJsonForm(RequestContext& context, const PatchRequest& patch, const Value& live) {
+// The patched JSON form of the object.
+Result<Value> PatchForm(RequestContext& context, const PatchRequest& patch, const schema::Kind& kind, const Value& form) {
   object::Arena& arena = context.arena();
-  const schema::Kind& kind = context.kind();
-  Value form = schema::ToJsonForm(arena, *kind.type, live);
-  Value patched;
-  if (patch.kind == PatchKind::kJson) {
-    TRY_ASSIGN(patched, patch::ApplyJsonPatch(arena, form, patch.patch));
-  } else {
-    patched = patch::ApplyMergePatch(arena, form, patch.patch);
+  bool checked = patch.query.field_validation != FieldValidation::kIgnore;
+  auto decoding = checked ? patch::PatchDecoding::kChecked : patch::PatchDecoding::kLenient;
+  switch (patch.kind) {
+    case PatchKind::kJson: return patch::ApplyJsonPatch(arena, form, patch.patch, {.decoding = decoding});
+    case PatchKind::kMerge: return patch::ApplyMergePatch(arena, form, patch.patch, decoding);
+    default: return patch::ApplyStrategicMergePatch(arena, *kind.type, form, patch.patch);
   }
-  schema::BadValue shown = schema::BadValue(object::JsonText(patched));
-  TRY(ReportDuplicates(context, patch, shown));
-  auto object = DecodePatched(context, kind, patched, patch.query.field_validation);
-  if (!object) return Fail(InvalidPatch(shown, object.error().message()));
-  return *object;
 }
 
-Result<Value> PatchStrategically(RequestContext& context, const PatchRequest& patch, const Value& live) {
-  const schema::Kind& kind = context.kind();
+}  // namespace
+
+Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& patch, const schema::Kind& kind, const Value& live) {
   Value form = schema::ToJsonForm(context.arena(), *kind.type, live);
-  TRY_ASSIGN(Value patched, patch::ApplyStrategicMergePatch(context.arena(), form, patch.patch, *kind.type));
-  schema::BadValue shown = schema::BadValue(object::JsonText(patch.patch));
+  TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
+  // What upstream shows of a patch that makes no object of its kind.
+  schema::BadValue shown(object::JsonText(patch.kind == PatchKind::kStrategicMerge ? patch.patch : patched));
   TRY(ReportDuplicates(context, patch, shown));
   auto object = DecodePatched(context, kind, patched, patch.query.field_validation);
   if (!object) return Fail(InvalidPatch(shown, object.error().message()));
-  return *object;
+  Value managed = patched.Path({"metadata", "managedFields"});
+  return PatchedObject{*object, managed && patch::AsksForReset(managed)};
 }
+
+namespace {
 
 // The patched object, in storage version.
 Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& patch, Value current) {
@@ -108,9 +98,8 @@ Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& 
                                              patch.query.force.value_or(false)));
   } else {
     if (!current) co_return Fail(context.NotFound(context.info.name));
-    bool strategic = patch.kind == PatchKind::kStrategicMerge;
-    CO_TRY_ASSIGN(object, strategic ? PatchStrategically(context, patch, live) : PatchJsonForm(context, patch, live));
-    object = TrackUpdate(context, live, object, patch.manager, context.info.subresource);
+    CO_TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, patch, kind, live));
+    object = TrackUpdate(context, live, patched.object, patch.manager, context.info.subresource, patched.resets_managed_fields);
   }
   if (!current && !MetadataString(object, "uid").empty()) {
     co_return Fail(ConflictError(kind.gvk.group, kind.plural, context.info.name,
@@ -141,6 +130,8 @@ Result<Value> ParsePatch(RequestContext& context, PatchKind kind, std::vector<st
                               (kind == PatchKind::kJson ? "[]handlers.jsonPatchOp" : "map[string]interface {}")));
 }
 
+}  // namespace
+
 Result<PatchRequest> ReadPatch(RequestContext& context) {
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
   TRY_ASSIGN(PatchKind kind, PatchKindOf(context));
@@ -151,8 +142,6 @@ Result<PatchRequest> ReadPatch(RequestContext& context) {
   TRY_ASSIGN(patch.patch, ParsePatch(context, kind, patch.duplicates));
   return patch;
 }
-
-}  // namespace
 
 Task<Result<http::Response>> PatchObject(RequestContext& context) {
   CO_TRY_ASSIGN(PatchRequest patch, ReadPatch(context));

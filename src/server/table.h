@@ -21,7 +21,4 @@ Result<void> AppendTable(RequestContext& context, std::span<const object::Value>
                          std::string_view continue_token, std::optional<int64_t> remaining, const TableOptions& options,
                          std::string& out);
 
-// Age as people read it: 5s, 3m20s, 4h, 12d (duration.HumanDuration of upstream).
-std::string HumanDuration(Duration duration);
-
 }  // namespace homeostat::server

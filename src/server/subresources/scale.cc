@@ -1,0 +1,153 @@
+#include "server/subresources/scale.h"
+
+#include "homeostat/api/autoscaling/v1.h"
+#include "homeostat/api/autoscaling/v1_builders.h"
+#include "homeostat/object/selectors.h"
+#include "server/body.h"
+#include "server/change.h"
+#include "server/encode.h"
+#include "server/field_tracking.h"
+#include "server/metadata.h"
+#include "server/patch.h"
+
+namespace homeostat::server {
+namespace {
+
+using api::autoscaling::v1::Scale;
+using api::autoscaling::v1::ScaleBuilder;
+
+const schema::Kind& ScaleKind() {
+  static const schema::Kind kind = [] {
+    schema::Kind scale;
+    scale.gvk = {"autoscaling", "v1", "Scale"};
+    scale.type = &Scale::SchemaType();
+    return scale;
+  }();
+  return kind;
+}
+
+// A selector as the text that Scale carries: a LabelSelector, a map of labels, or the text itself.
+std::string SelectorText(const Value& selector) {
+  if (selector.IsString()) return std::string(selector.AsString());
+  if (!selector.IsObject()) return "";
+  bool is_label_selector = selector.Get("matchLabels") || selector.Get("matchExpressions");
+  if (!is_label_selector) return object::LabelSelector::FromMap(selector).ToString();
+  auto parsed = object::LabelSelector::FromLabelSelector(selector);
+  return parsed ? parsed->ToString() : "";
+}
+
+Value ScaleOf(object::Arena& arena, const schema::Subresource& sub, const Value& parent) {
+  ScaleBuilder scale;
+  auto metadata = scale.mutable_metadata();
+  metadata.set_name(MetadataString(parent, "name"));
+  metadata.set_namespace(MetadataString(parent, "namespace"));
+  metadata.set_uid(MetadataString(parent, "uid"));
+  metadata.set_resource_version(MetadataString(parent, "resourceVersion"));
+  metadata.set_creation_timestamp(MetadataString(parent, "creationTimestamp"));
+  scale.mutable_spec().set_replicas(static_cast<int32_t>(GetPath(parent, sub.spec_replicas_path).AsInt()));
+  auto status = scale.mutable_status();
+  status.set_replicas(static_cast<int32_t>(GetPath(parent, sub.status_replicas_path).AsInt()));
+  status.set_selector(SelectorText(GetPath(parent, sub.selector_path)));
+  return scale.FreezeInto(arena);
+}
+
+// What a Scale may not be.
+Result<void> CheckScale(const Value& scale) {
+  schema::FieldErrors errors;
+  ValidateObjectMeta(scale, true, nullptr, errors);
+  int64_t replicas = scale.Path({"spec", "replicas"}).AsInt();
+  if (replicas < 0) {
+    errors.Invalid(schema::FieldPath("spec").Child("replicas"), replicas, "must be greater than or equal to 0");
+  }
+  if (errors.empty()) return {};
+  return Fail(errors.ToStatus("autoscaling", "Scale", MetadataString(scale, "name")));
+}
+
+struct ScaleWrite {
+  Value body;             // PUT
+  const PatchRequest* patch = nullptr;
+  std::string manager;
+};
+
+// The parent with the number that the written Scale asks for.
+Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subresource& sub, const ScaleWrite& write, Value current) {
+  object::Arena& arena = context.arena();
+  CO_TRY_ASSIGN(Value live, FromStorage(arena, *context.resource, current));
+  Value scale = write.body;
+  if (write.patch != nullptr) {
+    CO_TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, *write.patch, ScaleKind(), ScaleOf(arena, sub, live)));
+    scale = patched.object;
+  }
+  CO_TRY(CheckScale(scale));
+  std::string_view uid = MetadataString(scale, "uid");
+  if (!uid.empty() && uid != MetadataString(live, "uid")) {
+    co_return Fail(ConflictError(context.kind().gvk.group, context.kind().plural, context.info.name,
+                                 "Precondition failed: UID in precondition: " + std::string(uid) + ", UID in object meta: " +
+                                     std::string(MetadataString(live, "uid"))));
+  }
+  const schema::Type& type = *context.kind().type;
+  Value next = SetPath(arena, type, live, sub.spec_replicas_path, Value::Int(scale.Path({"spec", "replicas"}).AsInt()));
+  std::string_view version = MetadataString(scale, "resourceVersion");
+  next = SetMetadata(arena, type, next, "resourceVersion", version.empty() ? Value() : Value::String(arena, version));
+  next = TrackUpdate(context, live, next, write.manager, "scale");
+  co_return ToStorage(arena, *context.resource, next);
+}
+
+Task<Result<http::Response>> AnswerScale(RequestContext& context, const schema::Subresource& sub, Answer parent) {
+  CO_TRY_ASSIGN(Value object, FromStorage(context.arena(), *context.resource, parent.value));
+  context.arena().Keep(parent.document == context.work ? nullptr : parent.document);
+  Value scale = ScaleOf(context.arena(), sub, object);
+  co_return EncodeAnswer(context, Answer{200, context.work, scale, &ScaleKind(), nullptr});
+}
+
+Task<Result<http::Response>> GetScale(RequestContext& context, const schema::Subresource& sub) {
+  cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
+  if (!entry) co_return Fail(context.NotFound(context.info.name));
+  CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
+  auto answer = AnswerScale(context, sub, Answer{200, document, document->root(), &context.storage(), entry});
+  co_return co_await std::move(answer);
+}
+
+Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::Subresource& sub) {
+  ScaleWrite write;
+  PatchRequest patch;
+  WriteQuery query;
+  if (context.info.verb == "patch") {
+    CO_TRY_ASSIGN(patch, ReadPatch(context));
+    if (patch.kind == PatchKind::kApply) {
+      co_return Fail(UnsupportedMediaTypeError("server-side apply of the scale subresource is not served; use a merge patch"));
+    }
+    write.patch = &patch;
+    query = patch.query;
+  } else {
+    CO_TRY_ASSIGN(query, ParseWriteQuery(context.query, WriteKind::kUpdate));
+    CO_TRY_ASSIGN(write.body, DecodeBody(context, ScaleKind(), query.field_validation));
+    CO_TRY(CheckNameAndNamespace(context, write.body, context.info.name));
+  }
+  ChangeOptions options;
+  options.ns = context.info.ns;
+  options.name = context.info.name;
+  options.subresource = "scale";
+  options.field_manager = write.manager = context.FieldManager(query.field_manager);
+  options.dry_run = query.dry_run;
+  Compute compute = [&context, &sub, &write](Value current) { return ComputeScaled(context, sub, write, current); };
+  auto change = ChangeObject(context, options, compute);
+  CO_TRY_ASSIGN(Answer parent, co_await std::move(change));
+  auto answer = AnswerScale(context, sub, std::move(parent));
+  co_return co_await std::move(answer);
+}
+
+Task<Result<http::Response>> HandleScale(RequestContext& context) {
+  const schema::Subresource* sub = context.kind().FindSubresource("scale");
+  if (sub == nullptr || sub->spec_replicas_path.empty()) co_return Fail(context.NotFound(context.info.name));
+  auto handling = context.info.verb == "get" ? GetScale(context, *sub) : WriteScale(context, *sub);
+  co_return co_await std::move(handling);
+}
+
+}  // namespace
+
+void ServeScale(ApiServer& server) {
+  for (std::string_view verb : {"get", "update", "patch"}) server.HandleResource("*", "*", "scale", std::string(verb), HandleScale);
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,149 @@
+#include "server/table_cells.h"
+
+#include <fmt/format.h>
+
+#include "homeostat/object/json.h"
+#include "homeostat/object/jsonpath.h"
+#include "homeostat/object/selectors.h"
+#include "homeostat/object/time.h"
+
+namespace homeostat::server {
+namespace {
+
+using object::Arena;
+using object::Value;
+
+Value Text(Arena& arena, std::string_view text) { return Value::String(arena, text); }
+
+Value AgeCell(Arena& arena, const Value& timestamp, WallTime now) {
+  auto since = object::ParseTime(timestamp.AsString());
+  if (!since) return Value::StringRef("<unknown>");
+  return Text(arena, HumanDuration(now - since->ToClock()));
+}
+
+std::string ScalarText(const Value& value) {
+  if (value.IsString()) return std::string(value.AsString());
+  if (value.IsBool()) return value.AsBool() ? "True" : "False";
+  return object::JsonText(value);
+}
+
+template <class Text>
+std::string Join(const Value& list, Text text) {
+  std::string joined;
+  for (const Value& item : list.items()) {
+    if (!joined.empty()) joined += ',';
+    joined += text(item);
+  }
+  return joined;
+}
+
+std::string LabelsText(const Value& labels) {
+  std::string text;
+  for (const object::Member& label : labels.members()) {
+    if (!text.empty()) text += ',';
+    text += std::string(label.name()) + "=" + std::string(label.value.AsString());
+  }
+  return text;
+}
+
+std::string SelectorText(const Value& selector) {
+  auto parsed = object::LabelSelector::FromLabelSelector(selector);
+  return parsed ? parsed->ToString() : std::string("<error>");
+}
+
+// Everything at a path, or at several of them, comma separated.
+std::vector<Value> Find(std::string_view paths, const Value& object) {
+  std::vector<Value> found;
+  while (!paths.empty()) {
+    size_t comma = paths.find(',');
+    if (auto values = object::EvaluateJsonPath(paths.substr(0, comma), object)) {
+      found.insert(found.end(), values->begin(), values->end());
+    }
+    paths = comma == paths.npos ? std::string_view() : paths.substr(comma + 1);
+  }
+  return found;
+}
+
+int64_t Count(const std::vector<Value>& values) {
+  int64_t count = 0;
+  for (const Value& value : values) count += value.size();
+  return count;
+}
+
+std::string GenericText(std::string_view cell, const Value& value) {
+  if (cell == "join") return Join(value, ScalarText);
+  if (cell == "labels") return LabelsText(value);
+  if (cell == "selector") return SelectorText(value);
+  if (cell == "container_names") return Join(value, [](const Value& c) { return std::string(c.Get("name").AsString()); });
+  if (cell == "container_images") return Join(value, [](const Value& c) { return std::string(c.Get("image").AsString()); });
+  return value ? ScalarText(value) : std::string();
+}
+
+std::string_view FallbackOf(const schema::Column& column) {
+  if (!column.fallback.empty()) return column.fallback;
+  if (column.cell == "labels" || column.cell == "selector") return "<none>";
+  return "";
+}
+
+// The zero value of a column's type: what an absent scalar of a Go struct shows as.
+Value ZeroOf(const schema::Column& column, bool structural) {
+  if (structural) return Value::Null();
+  if (column.type == "integer" || column.type == "number") return Value::Int(0);
+  if (column.type == "boolean") return Value::Bool(false);
+  return Value::StringRef("");
+}
+
+// A plain path: what stands there, several things as text.
+Value PathCell(Arena& arena, const schema::Column& column, bool structural, const Value& object, WallTime now) {
+  std::vector<Value> found = Find(column.path, object);
+  if (found.empty()) return column.fallback.empty() ? ZeroOf(column, structural) : Text(arena, column.fallback);
+  Value first = found.front();
+  if (column.type == "date" && first.IsString()) return AgeCell(arena, first, now);
+  if (found.size() == 1 && (first.IsNumber() || first.IsBool() || column.type != "string")) return first;
+  std::string text;
+  for (const Value& value : found) text += (text.empty() ? "" : ",") + (value.IsString() ? std::string(value.AsString()) : object::JsonText(value));
+  if (text.empty() && !column.fallback.empty()) text = column.fallback;
+  return Text(arena, text);
+}
+
+}  // namespace
+
+Value TableCell(Arena& arena, const schema::Column& column, const kinds::Behaviour& behaviour, const schema::Type& type,
+                const Value& object, WallTime now) {
+  if (column.path.empty()) {
+    if (behaviour.cell != nullptr) return behaviour.cell(arena, column.cell, object, now);
+    return Value::StringRef("<unknown>");
+  }
+  if (column.cell.empty()) return PathCell(arena, column, type.structural, object, now);
+  std::vector<Value> found = Find(column.path, object);
+  Value first = found.empty() ? Value() : found.front();
+  if (column.cell == "count") return Value::Int(Count(found));
+  if (column.cell == "age") {
+    return !first && !column.fallback.empty() ? Text(arena, column.fallback) : AgeCell(arena, first, now);
+  }
+  std::string text = GenericText(column.cell, first);
+  return Text(arena, text.empty() ? std::string(FallbackOf(column)) : text);
+}
+
+std::string HumanDuration(Duration duration) {
+  using namespace std::chrono;
+  int64_t total = duration_cast<seconds>(duration).count();
+  if (total < -1) return "<invalid>";
+  if (total < 0) return "0s";
+  // Each unit is shown with the next smaller one while that still says something.
+  auto two = [](int64_t big, char big_unit, int64_t small, char small_unit) {
+    return small == 0 ? fmt::format("{}{}", big, big_unit) : fmt::format("{}{}{}{}", big, big_unit, small, small_unit);
+  };
+  if (total < 120) return fmt::format("{}s", total);
+  int64_t minutes = total / 60, hours = total / 3600, days = hours / 24;
+  if (minutes < 10) return two(minutes, 'm', total % 60, 's');
+  if (minutes < 180) return fmt::format("{}m", minutes);
+  if (hours < 8) return two(hours, 'h', minutes % 60, 'm');
+  if (hours < 48) return fmt::format("{}h", hours);
+  if (days < 8) return two(days, 'd', hours % 24, 'h');
+  if (days < 2 * 365) return fmt::format("{}d", days);
+  if (days < 8 * 365) return two(days / 365, 'y', days % 365, 'd');
+  return fmt::format("{}y", days / 365);
+}
+
+}  // namespace homeostat::server
