@@ -9,7 +9,9 @@ namespace {
 
 constexpr const char* kPrefix = "/registry/pods/";
 
-std::string KeyOf(int number) { return "/registry/pods/ns-" + std::to_string(number % 50) + "/web-" + std::to_string(number); }
+std::string KeyOf(int number) {
+  return "/registry/pods/ns-" + std::to_string(number % 50) + "/web-" + std::to_string(number);
+}
 
 // A cache over memory, under virtual time, filled.
 class Filled {
@@ -62,7 +64,8 @@ void FanOut(benchmark::State& state) {
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (int i = 0; i < state.range(0); ++i) {
     watchers.push_back(std::move(*filled.cache.Watch(kPrefix, filled.cache.revision())));
-    watchers.push_back(std::move(*filled.cache.Watch("/registry/other-" + std::to_string(i) + "/", filled.cache.revision())));
+    watchers.push_back(
+        std::move(*filled.cache.Watch("/registry/other-" + std::to_string(i) + "/", filled.cache.revision())));
   }
   const Bytes value(std::string(2000, 'x'));
   for (auto _ : state) {

@@ -170,7 +170,8 @@ class Cache::Impl {
     if (result.committed && (!result.entry || result.entry->revision() != result.revision)) {
       // A deletion, or one that was written over in the same group.
       WatchEventPtr event = window_.Find(result.revision);
-      if (!event) co_return Fail(InternalError("the cache did not hear of revision " + std::to_string(result.revision)));
+      if (!event)
+        co_return Fail(InternalError("the cache did not hear of revision " + std::to_string(result.revision)));
       result.entry = event->current ? event->current : event->deleted;
     }
     co_return result;
@@ -201,7 +202,7 @@ class Cache::Impl {
   EntryPtr MakeEntry(store::Record record) const { return std::make_shared<Entry>(std::move(record), context_); }
 
   std::pair<Entries::const_iterator, Entries::const_iterator> RangeOf(std::string_view prefix,
-                                                                     std::string_view start) const {
+                                                                      std::string_view start) const {
     const std::string end = EndOf(prefix);
     auto first = entries_.lower_bound(std::max(prefix, start));
     auto last = end.empty() ? entries_.end() : entries_.lower_bound(std::string_view(end));
@@ -215,7 +216,8 @@ class Cache::Impl {
     std::map<std::string_view, EntryPtr> then;  // null: there was none
     for (size_t i = window_.FirstAfter(revision); i < window_.size(); ++i) {
       const WatchEvent& event = *window_.at(i);
-      if (internal::UnderPrefix(event.key(), prefix) && event.key() >= page.start) then.emplace(event.key(), event.previous);
+      if (internal::UnderPrefix(event.key(), prefix) && event.key() >= page.start)
+        then.emplace(event.key(), event.previous);
     }
     PageBuilder builder(revision, page.limit);
     auto add_changed = [&](auto it) {
@@ -296,7 +298,9 @@ Cache::Cache(Runtime& runtime, store::Engine& engine, Options options)
     : impl_(std::make_unique<Impl>(runtime, engine, options)) {}
 Cache::~Cache() = default;
 
-void Cache::SetDecoder(std::string prefix, Decoder decoder) { impl_->SetDecoder(std::move(prefix), std::move(decoder)); }
+void Cache::SetDecoder(std::string prefix, Decoder decoder) {
+  impl_->SetDecoder(std::move(prefix), std::move(decoder));
+}
 Task<Result<void>> Cache::Start() { return impl_->Start(); }
 uint64_t Cache::revision() const { return impl_->revision(); }
 uint64_t Cache::oldest_revision() const { return impl_->oldest_revision(); }

@@ -3,8 +3,8 @@
 // It holds the stored bytes; trees and other encodings are made on first demand, once per revision, and shared by all
 // readers. With the embedded engines the cache is never behind a commit that was answered, so reads are linearizable.
 //
-// Invariants: an Entry never changes; entries of one snapshot are all of its revision; a Watcher hears every event after
-// the revision it began at, once, in order, or is closed as overrun.
+// Invariants: an Entry never changes; entries of one snapshot are all of its revision; a Watcher hears every event
+// after the revision it began at, once, in order, or is closed as overrun.
 //
 // Prefixes: one that ends in '/' ("/registry/pods/", "/registry/pods/default/") or is empty means everything below; any
 // other means that one key.
@@ -102,10 +102,10 @@ class Watcher {
 struct Options {
   // The window for watches and exact lists ends at whichever comes first.
   size_t history_events = 200'000;
-  size_t history_bytes = 128 << 20;      // of superseded states that only the window keeps
+  size_t history_bytes = 128 << 20;  // of superseded states that only the window keeps
   Duration history_age = std::chrono::minutes(5);
-  size_t watcher_backlog = 20'000;       // events a watcher may lag behind
-  size_t recent_bytes = 16 << 20;        // trees and encodings kept for the next reader, about
+  size_t watcher_backlog = 20'000;  // events a watcher may lag behind
+  size_t recent_bytes = 16 << 20;   // trees and encodings kept for the next reader, about
 };
 
 // What a Commit did: the engine's answer, and the entry that goes with it.
@@ -136,7 +136,7 @@ class Cache {
   uint64_t revision() const;
   // The window's begin: Watch works from this revision on.
   uint64_t oldest_revision() const;
-  EntryPtr Get(std::string_view key) const;                       // null if there is none
+  EntryPtr Get(std::string_view key) const;                             // null if there is none
   Snapshot List(std::string_view prefix, const Page& page = {}) const;  // now
   // At a revision (0: now): from the window, else from the engine's history. ExpiredError when it is gone,
   // store::FutureRevisionError when it has not come yet.

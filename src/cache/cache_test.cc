@@ -32,7 +32,8 @@ TEST_F(CacheTest, PrefixesMeanWholeFoldersOrOneKey) {
       {"/registry/pods/a/x", {"/registry/pods/a/x"}},
       {"/registry/pods/a", {}},
       {"/registry/none/", {}},
-      {"", {"/registry/pods", "/registry/pods/a/x", "/registry/pods/a/xy", "/registry/pods/ab/x", "/registry/podsets/a/x"}},
+      {"",
+       {"/registry/pods", "/registry/pods/a/x", "/registry/pods/a/xy", "/registry/pods/ab/x", "/registry/podsets/a/x"}},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.prefix);
@@ -56,7 +57,8 @@ TEST_F(CacheTest, PrefixesMeanWholeFoldersOrOneKey) {
 }
 
 TEST_F(CacheTest, PagesSayHowManyFollow) {
-  for (const char* key : {"/registry/p/a", "/registry/p/b", "/registry/p/c", "/registry/p/d", "/registry/q/a"}) Commit(key, "v");
+  for (const char* key : {"/registry/p/a", "/registry/p/b", "/registry/p/c", "/registry/p/d", "/registry/q/a"})
+    Commit(key, "v");
   const struct {
     Page page;
     const char* expected;

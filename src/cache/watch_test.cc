@@ -1,5 +1,5 @@
-// Watches: exactly once, in order, from the past and the future, too old, too slow; and, with drawn actions, against the
-// engine's own account of what happened.
+// Watches: exactly once, in order, from the past and the future, too old, too slow; and, with drawn actions, against
+// the engine's own account of what happened.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -156,8 +156,8 @@ TEST_F(WatchTest, ProgressIsNeverAheadOfWhatWasHandedOut) {
 
 // ------------------------------------------------------------------------------------------------ drawn actions
 
-constexpr const char* kPrefixes[] = {"", "/registry/", "/registry/pods/", "/registry/pods/a/", "/registry/pods/b/x",
-                                     "/registry/sets/"};
+constexpr const char* kPrefixes[] = {
+    "", "/registry/", "/registry/pods/", "/registry/pods/a/", "/registry/pods/b/x", "/registry/sets/"};
 std::string DrawKey(std::mt19937_64& random) {
   std::string key = random() % 3 ? "/registry/pods/" : "/registry/sets/";
   key += random() % 2 ? "a/" : "b/";
@@ -247,7 +247,8 @@ TEST_F(DrawnTest, WatchersHearExactlyWhatHappened) {
     std::vector<Heard> heard(kWatchers);
     {
       TaskGroup group(*runtime_);
-      for (int i = 0; i < kWriters; ++i) group.Spawn(WriteAtRandom(runtime_.get(), cache_.get(), seed * 100 + i, &left));
+      for (int i = 0; i < kWriters; ++i)
+        group.Spawn(WriteAtRandom(runtime_.get(), cache_.get(), seed * 100 + i, &left));
       for (int i = 0; i < kWatchers; ++i) {
         group.Spawn(WatchAtRandom(runtime_.get(), cache_.get(), seed * 1000 + i, &left, &heard[i]));
       }
@@ -276,8 +277,8 @@ TEST_F(DrawnTest, ListsOfThePastAgreeWithTheEngine) {
         if (!Under(record.key, prefix)) continue;
         expected += " " + record.key + "=" + record.value.str() + "@" + std::to_string(record.revision);
       }
-      ASSERT_EQ(ListAt(prefix, at), expected) << "'" << prefix << "' at " << at << ", window from "
-                                              << cache_->oldest_revision();
+      ASSERT_EQ(ListAt(prefix, at), expected)
+          << "'" << prefix << "' at " << at << ", window from " << cache_->oldest_revision();
       // All pages together are the list.
       std::string paged = std::to_string(at) + ":";
       Page page{.limit = 2};

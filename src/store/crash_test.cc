@@ -58,7 +58,8 @@ Task<void> WriteForEver(Engine* engine, uint64_t seed) {
     const std::string key = KeyOf(random());
     const std::string tag = std::to_string(seed) + "-" + std::to_string(count);
     const bool remove = random() % 5 == 0;
-    Write write = remove ? Remove(key) : Put(key, MakeValue(tag, random() % 20 == 0 ? random() % 200'000 : random() % 3000));
+    Write write =
+        remove ? Remove(key) : Put(key, MakeValue(tag, random() % 20 == 0 ? random() % 200'000 : random() % 3000));
     if (known[key] != 0 && random() % 2) write.expectation = Expectation::At(known[key]);
     auto committing = engine->Commit(std::move(write));
     auto outcome = co_await committing;
@@ -199,7 +200,8 @@ class CrashTest : public testing::Test {
       auto [seen, fresh] = seen_.emplace(event.revision, write);
       ASSERT_EQ(seen->second, write) << event.revision;
       auto acknowledged = acknowledged_.find(event.revision);
-      ASSERT_TRUE(acknowledged == acknowledged_.end() || acknowledged->second == write) << event.revision << " " << write;
+      ASSERT_TRUE(acknowledged == acknowledged_.end() || acknowledged->second == write)
+          << event.revision << " " << write;
     }
     ASSERT_EQ(expected, newest_);
     for (const auto& [revision, write] : acknowledged_) {

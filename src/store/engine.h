@@ -2,7 +2,8 @@
 // all serve well. One test suite (engine_test.cc) runs against every engine.
 //
 // Invariants
-//  - Revisions are given by commit order, over the whole store, and never reused, not even after a crash. An empty store
+//  - Revisions are given by commit order, over the whole store, and never reused, not even after a crash. An empty
+//  store
 //    is at revision 1, as etcd's is; the first write gets 2.
 //  - A Commit answers only after its write is durable (memory: after it is ordered).
 //  - The observer hears every write exactly once, in revision order, before the Commit that made it answers.
@@ -28,7 +29,7 @@ namespace homeostat::store {
 // Who made a revision; kept beside it for history and blame, never inside the object.
 struct WriteInfo {
   std::string user, field_manager, verb, subresource, audit_id;
-  WallTime time{};              // unset: filled in when the write is handed over
+  WallTime time{};  // unset: filled in when the write is handed over
 };
 
 // What must hold of the key for a write to happen.
@@ -40,8 +41,8 @@ struct Expectation {
 };
 
 struct Write {
-  std::string key;              // e.g. /registry/deployments/default/web
-  std::optional<Bytes> value;   // nullopt deletes; deleting what is not there commits nothing
+  std::string key;             // e.g. /registry/deployments/default/web
+  std::optional<Bytes> value;  // nullopt deletes; deleting what is not there commits nothing
   Expectation expectation;
   WriteInfo info;
 };
@@ -56,7 +57,7 @@ struct Record {
 struct Event {
   uint64_t revision = 0;
   bool deleted = false;
-  Record record;                // after the write; for a deletion the key and its last value, with the deletion's revision
+  Record record;  // after the write; for a deletion the key and its last value, with the deletion's revision
   std::optional<Record> previous;  // the state before, if there was one and it is still kept
   WriteInfo info;
 };
@@ -82,8 +83,8 @@ class Engine {
   // Flushes and closes; pending commits have answered.
   virtual Task<void> Close() = 0;
 
-  // Orders, makes durable, tells the observer, answers. Many may be under way; they are committed in groups with one fsync.
-  // An error means that the store could not read what it holds, or is closed; nothing was written then. A failed
+  // Orders, makes durable, tells the observer, answers. Many may be under way; they are committed in groups with one
+  // fsync. An error means that the store could not read what it holds, or is closed; nothing was written then. A failed
   // expectation is not an error. A write or fsync that fails ends the process: what is on the disk is unknown then.
   virtual Task<Result<CommitOutcome>> Commit(Write write) = 0;
 
@@ -111,8 +112,8 @@ class Engine {
 Status FutureRevisionError(uint64_t wanted, uint64_t current);
 
 struct RocksDbOptions {
-  std::string directory;                 // created with mode 0700; one process at a time
-  bool sync = true;                      // fsync each group. Without, a power loss takes the last writes; kill -9 does not
+  std::string directory;  // created with mode 0700; one process at a time
+  bool sync = true;       // fsync each group. Without, a power loss takes the last writes; kill -9 does not
 };
 std::unique_ptr<Engine> MakeMemoryEngine(Runtime& runtime);
 std::unique_ptr<Engine> MakeRocksDbEngine(Runtime& runtime, RocksDbOptions options);

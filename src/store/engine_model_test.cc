@@ -45,7 +45,8 @@ class Model {
     for (Event event : events_) {
       if (!key.empty() && event.record.key != key) continue;
       if (!IsKept(event.revision, event.record.key, event.deleted, compacted)) continue;
-      if (event.previous && !IsKept(event.previous->revision, event.record.key, false, compacted)) event.previous.reset();
+      if (event.previous && !IsKept(event.previous->revision, event.record.key, false, compacted))
+        event.previous.reset();
       kept.push_back(event);
     }
     return kept;
@@ -70,7 +71,8 @@ class Player {
   static const std::vector<std::string>& Keys() {
     static const std::vector<std::string> keys = [] {
       std::vector<std::string> all;
-      for (int i = 0; i < 10; ++i) all.push_back("/registry/things/" + std::to_string(i / 5) + "/" + std::to_string(i % 5));
+      for (int i = 0; i < 10; ++i)
+        all.push_back("/registry/things/" + std::to_string(i / 5) + "/" + std::to_string(i % 5));
       return all;
     }();
     return keys;
@@ -82,10 +84,17 @@ class Player {
     if (Draw(4) != 0) write.value = Bytes("value " + std::to_string(random_() % 1'000'000));
     const Record* standing = model.At(write.key, model.revision());
     switch (Draw(4)) {
-      case 0: write.expectation = Expectation::Absent(); break;
-      case 1: write.expectation = Expectation::At(standing ? standing->revision : Draw(10)); break;
-      case 2: write.expectation = Expectation::At(Draw(model.revision() + 2)); break;
-      default: break;
+      case 0:
+        write.expectation = Expectation::Absent();
+        break;
+      case 1:
+        write.expectation = Expectation::At(standing ? standing->revision : Draw(10));
+        break;
+      case 2:
+        write.expectation = Expectation::At(Draw(model.revision() + 2));
+        break;
+      default:
+        break;
     }
     return write;
   }

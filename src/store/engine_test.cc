@@ -32,7 +32,8 @@ TEST_P(EngineTest, WritesGetRevisionsAndAreHeard) {
   EXPECT_EQ(Commit(Remove("/a")).revision, 5u);
   EXPECT_EQ(Commit(Put("/a", "3")).revision, 6u);
   EXPECT_EQ(engine_->revision(), 6u);
-  EXPECT_EQ(Show(heard_), (Texts{"2+/a=1@2/2", "3+/b=1@3/3", "4+/a=2@4/2</a=1@2/2", "5-/a=2@5/2</a=2@4/2", "6+/a=3@6/6"}));
+  EXPECT_EQ(Show(heard_),
+            (Texts{"2+/a=1@2/2", "3+/b=1@3/3", "4+/a=2@4/2</a=1@2/2", "5-/a=2@5/2</a=2@4/2", "6+/a=3@6/6"}));
   EXPECT_EQ(Show(Range("", "")), "/a=3@6/6 /b=1@3/3");
 }
 
@@ -166,7 +167,11 @@ TEST_P(EngineTest, RangeTakesBoundsLimitsAndRevisions) {
 
 TEST_P(EngineTest, HistoryKeepsWhoWroteWhat) {
   Write write = Put("/k", "1");
-  write.info = {.user = "anna", .field_manager = "kubectl", .verb = "create", .subresource = "status", .audit_id = "7",
+  write.info = {.user = "anna",
+                .field_manager = "kubectl",
+                .verb = "create",
+                .subresource = "status",
+                .audit_id = "7",
                 .time = WallTime(std::chrono::seconds(1'700'000'000))};
   Commit(write);
   Commit(Put("/k", "2"));
@@ -259,7 +264,8 @@ TEST_P(EngineTest, CommitsGoOnDuringACompaction) {
   group.Spawn(CompactAndNote(engine_.get(), 1500, &compacted));
   group.Spawn(CompactAndNote(engine_.get(), 3001, &compacted));
   for (int i = 0; i < 100; ++i) {
-    group.Spawn(CommitAndNote(engine_.get(), i % 2 ? Remove("/k1") : Put("/k1", "new"), &outcomes, &heard_, &heard_first));
+    group.Spawn(
+        CommitAndNote(engine_.get(), i % 2 ? Remove("/k1") : Put("/k1", "new"), &outcomes, &heard_, &heard_first));
   }
   ASSERT_TRUE(runtime_->RunUntil([&] { return outcomes.size() == 3100 && compacted == 2; }, std::chrono::hours(1)));
   EXPECT_EQ(engine_->compacted_revision(), 3001u);

@@ -77,8 +77,8 @@ class RocksDbEngineTest : public testing::Test {
     ASSERT_TRUE(file.good());
   }
   // Uses the library itself on the closed store.
-  void Tamper(const std::function<void(rocksdb::DB&, rocksdb::ColumnFamilyHandle& log, rocksdb::ColumnFamilyHandle& index)>&
-                  change) {
+  void Tamper(const std::function<void(rocksdb::DB&, rocksdb::ColumnFamilyHandle& log,
+                                       rocksdb::ColumnFamilyHandle& index)>& change) {
     std::vector<rocksdb::ColumnFamilyDescriptor> families = {{"default", {}}, {"log", {}}, {"index", {}}};
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* raw = nullptr;

@@ -21,8 +21,8 @@ struct RecentSlot {
   std::list<RecentSlot>::iterator self;
 };
 
-// Safe to use from any thread. Decoding and encoding run outside the lock; two readers at once may do the same work, and
-// the first result stays.
+// Safe to use from any thread. Decoding and encoding run outside the lock; two readers at once may do the same work,
+// and the first result stays.
 class EntryContext {
  public:
   explicit EntryContext(size_t recent_bytes) : limit_(recent_bytes) {}

@@ -79,7 +79,8 @@ class HubWatcher : public Watcher {
 
   uint64_t progress() const override {
     if (subscription_->overrun) return subscription_->after_revision;
-    const uint64_t reached = subscription_->queue.empty() ? hub_->revision() : subscription_->queue.front()->revision - 1;
+    const uint64_t reached =
+        subscription_->queue.empty() ? hub_->revision() : subscription_->queue.front()->revision - 1;
     return std::max(reached, subscription_->after_revision);
   }
 

@@ -1,6 +1,6 @@
-// Who hears which event. A subscription is filed under its prefix; an event looks up every prefix of its key that ends at a
-// slash, and the key itself, so that its cost depends on the depth of keys and on who listens, not on how many prefixes
-// there are.
+// Who hears which event. A subscription is filed under its prefix; an event looks up every prefix of its key that ends
+// at a slash, and the key itself, so that its cost depends on the depth of keys and on who listens, not on how many
+// prefixes there are.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,7 @@ struct Subscription {
   size_t backlog = 0;               // the most that may wait
   std::deque<WatchEventPtr> queue;  // not handed out yet
   bool overrun = false;
-  bool touched = false;             // has something new that it was not told of
+  bool touched = false;  // has something new that it was not told of
   Signal changed;
 };
 using SubscriptionPtr = std::shared_ptr<Subscription>;

@@ -76,7 +76,7 @@ Result<AcknowledgedMark::Reading> AcknowledgedMark::Open() {
   }
   if (!newest) {
     return Fail(SystemError("the note of acknowledged revisions in " + path_ +
-                              " is damaged; to take the log as it stands, empty that file"));
+                            " is damaged; to take the log as it stands, empty that file"));
   }
   sequence_ = newest->sequence;
   return Reading{.found = Found::kMark, .mark = newest->mark};

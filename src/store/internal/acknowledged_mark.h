@@ -1,16 +1,18 @@
 // The newest revision that was made durable, noted outside the log, so that a log which lost its end is found out.
 //
-// A log alone cannot tell a last record that was torn by a crash (never answered, may go) from one that was answered and
-// then damaged. The mark can. It is written after the group's fsync and before its answers:
-//  - with pwrite into a file whose blocks are already there, so it costs a copy into the page cache, no wait for the disk;
+// A log alone cannot tell a last record that was torn by a crash (never answered, may go) from one that was answered
+// and then damaged. The mark can. It is written after the group's fsync and before its answers:
+//  - with pwrite into a file whose blocks are already there, so it costs a copy into the page cache, no wait for the
+//  disk;
 //  - it therefore is exact after kill -9 or a crash of the process, since the page cache survives those;
-//  - it reaches the disk itself about once a second, off the path of answers (Sync), and at Close. After a power loss it may
-//    lag by that second; it never leads, as it is written after the log's own fsync. A log that loses the very end of that
-//    second, in spite of its fsync, is the one thing that stays unseen.
+//  - it reaches the disk itself about once a second, off the path of answers (Sync), and at Close. After a power loss
+//  it may
+//    lag by that second; it never leads, as it is written after the log's own fsync. A log that loses the very end of
+//    that second, in spite of its fsync, is the one thing that stays unseen.
 // Two slots on different blocks are written in turn, each with a checksum: one torn by a power loss leaves the other.
 //
-// File: two slots at 0 and 4096, each "HSTMARK1", store id, sequence, revision, chain, checksum (8 bytes big-endian each).
-// A file of size 0 is the operator's word that the log is to be taken as it stands.
+// File: two slots at 0 and 4096, each "HSTMARK1", store id, sequence, revision, chain, checksum (8 bytes big-endian
+// each). A file of size 0 is the operator's word that the log is to be taken as it stands.
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,7 @@ Result<std::pair<uint64_t, std::string_view>> SplitRecord(uint64_t revision, std
   if (value.size() < kHeaderSize) return Fail(UnreadableRecord(revision));
   if (value[0] != kVersion) {
     return Fail(SystemError("revision " + std::to_string(revision) + " has the unknown format " +
-                              std::to_string(static_cast<uint8_t>(value[0])) + ": written by a newer version?"));
+                            std::to_string(static_cast<uint8_t>(value[0])) + ": written by a newer version?"));
   }
   return std::pair(*DecodeUint64(value.substr(1, 8)), value.substr(kHeaderSize));
 }

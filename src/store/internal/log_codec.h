@@ -1,9 +1,12 @@
-// How records and index entries are written to disk. Once released, a format is read for ever; new ones get a new version.
+// How records and index entries are written to disk. Once released, a format is read for ever; new ones get a new
+// version.
 //
 //   log key     revision, 8 bytes big-endian
 //   log value   version 1 (1 byte), chain (8 bytes big-endian), body
-//   body        flags (1 byte; 1: deleted), create revision, previous revision (varints), key, user, field manager, verb,
-//               subresource, audit id (varint length and text each), time (8 bytes big-endian, ns since 1970), value (the rest)
+//   body        flags (1 byte; 1: deleted), create revision, previous revision (varints), key, user, field manager,
+//   verb,
+//               subresource, audit id (varint length and text each), time (8 bytes big-endian, ns since 1970), value
+//               (the rest)
 //   chain       the first 8 bytes of SHA-256 over: chain of the revision before, revision, body
 //   index value revision (8 bytes big-endian), flags (1 byte; 1: deleted)
 //

@@ -260,8 +260,8 @@ class LogEngine : public Engine {
     auto state = state_;
     if (revision > state->published) co_return Fail(FutureRevisionError(revision, state->published));
     if (revision == 0) revision = state->published;
-    auto reading = Read<RangeResult>(
-        state, [start = std::move(start), end = std::move(end), revision, limit](LogView& view) {
+    auto reading =
+        Read<RangeResult>(state, [start = std::move(start), end = std::move(end), revision, limit](LogView& view) {
           return ReadRange(view, start, end, revision, limit);
         });
     co_return co_await reading;
@@ -278,10 +278,9 @@ class LogEngine : public Engine {
   Task<Result<std::vector<Event>>> EventsSince(std::string prefix, uint64_t revision) override {
     auto state = state_;
     if (revision > state->published) co_return Fail(FutureRevisionError(revision, state->published));
-    auto reading = Read<std::vector<Event>>(
-        state, [prefix = std::move(prefix), revision, published = state->published](LogView& view) {
-          return ReadEvents(view, prefix, revision, published);
-        });
+    auto reading =
+        Read<std::vector<Event>>(state, [prefix = std::move(prefix), revision, published = state->published](
+                                            LogView& view) { return ReadEvents(view, prefix, revision, published); });
     co_return co_await reading;
   }
 
@@ -330,7 +329,8 @@ Status FutureRevisionError(uint64_t wanted, uint64_t current) {
   StatusDetails details;
   details.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
   details.retry_after_seconds = 1;
-  return TimeoutError("Too large resource version: " + std::to_string(wanted) + ", current: " + std::to_string(current), 1)
+  return TimeoutError("Too large resource version: " + std::to_string(wanted) + ", current: " + std::to_string(current),
+                      1)
       .WithDetails(std::move(details));
 }
 

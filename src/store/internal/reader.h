@@ -10,7 +10,8 @@
 namespace homeostat::store::internal {
 
 // The records of [start, end) at that revision, which is at most the published one.
-Result<RangeResult> ReadRange(LogView& view, std::string_view start, std::string_view end, uint64_t revision, size_t limit);
+Result<RangeResult> ReadRange(LogView& view, std::string_view start, std::string_view end, uint64_t revision,
+                              size_t limit);
 
 // Every kept write of the key up to `published`, oldest first.
 Result<std::vector<Event>> ReadHistory(LogView& view, std::string_view key, uint64_t published);

@@ -54,13 +54,13 @@ rocksdb::DBOptions MakeDatabaseOptions() {
   // that end was answered after all is what the mark of acknowledged revisions tells.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.paranoid_checks = true;
-  options.atomic_flush = true;            // the families never drift apart
-  options.recycle_log_file_num = 0;       // no stale records of older logs in newer ones
+  options.atomic_flush = true;       // the families never drift apart
+  options.recycle_log_file_num = 0;  // no stale records of older logs in newer ones
   options.manual_wal_flush = false;
-  options.max_bgerror_resume_count = 0;   // a failure is never tried again
+  options.max_bgerror_resume_count = 0;  // a failure is never tried again
   options.avoid_flush_during_recovery = true;
   options.skip_stats_update_on_db_open = true;
-  options.max_open_files = kOpenFiles;    // and so not all of them are opened at start
+  options.max_open_files = kOpenFiles;  // and so not all of them are opened at start
   options.max_file_opening_threads = 1;
   options.max_background_jobs = 2;
   options.max_subcompactions = 1;
@@ -192,9 +192,15 @@ Result<void> Database::Write(WriteBatch& batch, bool sync) {
     rocksdb::ColumnFamilyHandle* family = rep_->Handle(operation.family);
     rocksdb::Status status;
     switch (operation.kind) {
-      case Kind::kPut: status = writes.Put(family, operation.key, operation.value); break;
-      case Kind::kDelete: status = writes.Delete(family, operation.key); break;
-      case Kind::kDeleteAll: status = writes.DeleteRange(family, "", std::string(64, '\xff')); break;
+      case Kind::kPut:
+        status = writes.Put(family, operation.key, operation.value);
+        break;
+      case Kind::kDelete:
+        status = writes.Delete(family, operation.key);
+        break;
+      case Kind::kDeleteAll:
+        status = writes.DeleteRange(family, "", std::string(64, '\xff'));
+        break;
     }
     if (!status.ok()) return Fail(SystemError("cannot write the store: " + status.ToString()));
   }

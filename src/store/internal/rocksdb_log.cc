@@ -152,11 +152,12 @@ class RocksDbLog : public LogStore {
   }
 
   void Settle() override {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(settling_);
     if (open_) mark_.Sync();
   }
 
   void Close() override {
+    std::lock_guard settling(settling_);
     std::lock_guard lock(mutex_);
     if (!std::exchange(open_, false)) return;
     if (!options_.sync) {
@@ -178,7 +179,8 @@ class RocksDbLog : public LogStore {
                                                   " was acknowledged, but the log is empty"));
     }
     TRY(view.ScanEncoded(0, UINT64_MAX, [&](uint64_t revision, std::string_view) -> Result<bool> {
-      return Fail(Damaged(options_.directory, "revision " + std::to_string(revision) + " is there, the store's settings are not"));
+      return Fail(Damaged(options_.directory,
+                          "revision " + std::to_string(revision) + " is there, the store's settings are not"));
     }));
     store_id_ = store_id;
     last_ = {kFirstRevision, store_id};
@@ -194,7 +196,8 @@ class RocksDbLog : public LogStore {
 
   Result<void> ReadStoreId(std::string_view store) {
     if (store.empty() || store[0] != kStoreVersion) {
-      return Fail(SystemError("the store in " + options_.directory + " has an unknown format: written by a newer version?"));
+      return Fail(
+          SystemError("the store in " + options_.directory + " has an unknown format: written by a newer version?"));
     }
     auto id = DecodeUint64(store.substr(1));
     if (!id) return Fail(Damaged(options_.directory, "its id cannot be read"));
@@ -215,16 +218,18 @@ class RocksDbLog : public LogStore {
     if (found.mark.revision == compacted.revision) return CompareChains(compacted, found.mark);
     if (found.mark.revision > last_.revision) {
       return Fail(Damaged(options_.directory, "revision " + std::to_string(found.mark.revision) +
-                                                  " was acknowledged, but the log ends at " + std::to_string(last_.revision)));
+                                                  " was acknowledged, but the log ends at " +
+                                                  std::to_string(last_.revision)));
     }
     return {};
   }
 
   Result<void> CheckMarkBelongs(const AcknowledgedMark::Reading& found) {
     if (found.found == AcknowledgedMark::Found::kMissing) {
-      return Fail(Damaged(options_.directory,
-                          "the note of acknowledged revisions (the file \"acknowledged\") is missing; to take the log as "
-                          "it stands, make an empty one"));
+      return Fail(
+          Damaged(options_.directory,
+                  "the note of acknowledged revisions (the file \"acknowledged\") is missing; to take the log as "
+                  "it stands, make an empty one"));
     }
     if (found.found == AcknowledgedMark::Found::kMark && found.mark.store_id != store_id_) {
       return Fail(Damaged(options_.directory,
@@ -235,7 +240,8 @@ class RocksDbLog : public LogStore {
 
   Result<void> VerifyRecord(uint64_t revision, std::string_view value) {
     if (revision != last_.revision + 1) {
-      return Fail(Damaged(options_.directory, "revision " + std::to_string(last_.revision + 1) + " is missing from the log"));
+      return Fail(
+          Damaged(options_.directory, "revision " + std::to_string(last_.revision + 1) + " is missing from the log"));
     }
     TRY_ASSIGN(const RecordChain chain, ReadChain(revision, value, last_.chain));
     if (chain.expected != chain.stored) {
@@ -295,7 +301,8 @@ class RocksDbLog : public LogStore {
   }
 
   const RocksDbOptions options_;
-  std::mutex mutex_;  // guards database_ and open_ against Close
+  std::mutex settling_;  // keeps Settle and Close apart; not the other's lock, as readers would wait for the disk then
+  std::mutex mutex_;     // guards database_ against Close
   std::shared_ptr<Database> database_;
   bool open_ = false;
   AcknowledgedMark mark_;

@@ -1,7 +1,7 @@
 // The durable log: records and index in RocksDB, the mark of acknowledged revisions beside it.
 //
-// Open walks the part of the log that was not compacted: each revision must be there, its chain must follow from the one
-// before, and the log must reach, with the same chain, the revision that the mark says was acknowledged. Below the
+// Open walks the part of the log that was not compacted: each revision must be there, its chain must follow from the
+// one before, and the log must reach, with the same chain, the revision that the mark says was acknowledged. Below the
 // compacted revision the log has holes by design; there RocksDB's own block checksums guard what is read.
 #pragma once
 

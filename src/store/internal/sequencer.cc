@@ -12,9 +12,12 @@ bool Live(const Standing& standing) { return standing && !standing->deleted; }
 
 bool Holds(const Expectation& expectation, const Standing& standing) {
   switch (expectation.kind) {
-    case Expectation::Kind::kAnything: return true;
-    case Expectation::Kind::kAbsent: return !Live(standing);
-    case Expectation::Kind::kRevision: return Live(standing) && standing->revision == expectation.revision;
+    case Expectation::Kind::kAnything:
+      return true;
+    case Expectation::Kind::kAbsent:
+      return !Live(standing);
+    case Expectation::Kind::kRevision:
+      return Live(standing) && standing->revision == expectation.revision;
   }
   return false;
 }
@@ -61,7 +64,8 @@ class Ordering {
   }
 
   static Event MakeEvent(const LogRecord& record, const Standing& standing) {
-    Event event{.revision = record.revision, .deleted = record.deleted, .record = record.ToRecord(), .info = record.info};
+    Event event{
+        .revision = record.revision, .deleted = record.deleted, .record = record.ToRecord(), .info = record.info};
     if (Live(standing)) event.previous = standing->ToRecord();
     if (event.deleted) event.record.value = standing->value;
     return event;

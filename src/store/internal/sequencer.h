@@ -12,7 +12,7 @@ struct OrderedGroup {
   std::vector<Result<CommitOutcome>> outcomes;  // one for each write given, in that order
   std::vector<Event> events;                    // of those that commit, by revision
   LogBatch batch;
-  uint64_t revision = 0;                        // the store's, once the batch is applied
+  uint64_t revision = 0;  // the store's, once the batch is applied
 };
 
 // Orders the writes one after another, each seeing those before it in the group. Pure: reads the view, changes nothing.

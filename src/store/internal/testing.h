@@ -80,9 +80,8 @@ class EngineFixture : public testing::TestWithParam<EngineKind> {
   void Start() {
     engine_ = GetParam() == EngineKind::kMemory ? MakeMemoryEngine(*runtime_)
                                                 : MakeRocksDbEngine(*runtime_, {.directory = folder_.data()});
-    engine_->SetObserver([this](const std::vector<Event>& events) {
-      heard_.insert(heard_.end(), events.begin(), events.end());
-    });
+    engine_->SetObserver(
+        [this](const std::vector<Event>& events) { heard_.insert(heard_.end(), events.begin(), events.end()); });
     auto opened = Await(*runtime_, engine_->Open());
     ASSERT_TRUE(opened) << opened.error().message();
   }
