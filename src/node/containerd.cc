@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "homeostat/base/files.h"
+#include "homeostat/base/subprocess.h"
 #include "node/files.h"
 #include "node/image_archive.h"
 #include "node/process.h"
@@ -36,7 +38,7 @@ pid_t ReadPid(const std::string& path) {
 }
 
 std::string LastLines(const std::string& path) {
-  Result<std::string> log = ReadWholeFile(path);
+  Result<std::string> log = ReadFile(path);
   if (!log) return "";
   while (!log->empty() && log->back() == '\n') log->pop_back();
   size_t line = log->rfind('\n');
@@ -74,10 +76,10 @@ bool StopProcess(pid_t pid, const std::string& config, int signal) {
 Result<Started> EnsureProcess(const ContainerdOptions& options) {
   TRY(CheckPrerequisites(options));
   ContainerdPaths paths = PathsOf(options);
-  for (const std::string& folder : {options.directory, paths.run, paths.root}) TRY(MakeFolders(folder, 0711));
-  TRY(MakeFolders(paths.cni_configurations, 0755));
+  for (const std::string& folder : {options.directory, paths.run, paths.root}) TRY(MakeDirectories(folder, 0711));
+  TRY(MakeDirectories(paths.cni_configurations, 0755));
   std::string config = ContainerdConfiguration(options, DetectHost());
-  Result<std::string> old_config = ReadWholeFile(paths.config);
+  Result<std::string> old_config = ReadFile(paths.config);
   pid_t pid = ReadPid(paths.pid_file);
   if (IsProcess(pid, paths.config)) {
     if (old_config && *old_config == config) return Started{pid};
@@ -210,28 +212,44 @@ Task<Result<void>> StopContainerd(Runtime& runtime, ContainerdOptions options) {
 
 namespace {
 
-std::vector<std::string> Ctr(const std::string& socket, std::vector<std::string> arguments) {
-  std::vector<std::string> argv = {"ctr", "--address", socket, "-n", "k8s.io"};
-  argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return argv;
+// Runs containerd's command line client; answers with what it printed.
+Task<Result<std::string>> Ctr(Runtime& runtime, std::string socket, std::vector<std::string> arguments) {
+  SubprocessOptions options;
+  options.arguments = {"ctr", "--address", socket, "-n", "k8s.io"};
+  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  auto run = RunCommand(runtime, std::move(options));
+  CO_TRY_ASSIGN(CommandOutput output, co_await std::move(run));
+  if (output.exit_code == 0) co_return std::move(output.output);
+  std::string shown = output.errors.substr(0, 1000);
+  while (shown.ends_with('\n')) shown.pop_back();
+  co_return Fail(InternalError("ctr failed with exit code " + std::to_string(output.exit_code) + ": " + shown));
 }
 
-// Imports and pins. Answers with the names of the images. Blocking.
-Result<std::vector<std::string>> ImportFile(const std::string& socket, const std::string& path) {
-  TRY_ASSIGN(std::string output, RunProcessOrFail(Ctr(socket, {"images", "import", path})));
+// The names in lines such as "unpacking docker.io/local/web:1 (sha256:…)...done".
+std::vector<std::string> ImportedNames(const std::string& output) {
   std::vector<std::string> names;
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
-    // "unpacking docker.io/local/web:1 (sha256:…)...done"
     if (!line.starts_with("unpacking ")) continue;
     size_t end = line.find(" (", 10);
     if (end != std::string::npos) names.push_back(line.substr(10, end - 10));
   }
-  if (names.empty()) return Fail(InternalError("no image with a name is in it"));
-  for (const std::string& name : names) {
-    TRY(RunProcessOrFail(Ctr(socket, {"images", "label", name, "io.cri-containerd.pinned=pinned"})));
-  }
   return names;
+}
+
+// Imports and pins. Answers with the names of the images.
+Task<Result<std::vector<std::string>>> ImportFile(Runtime& runtime, std::string socket, std::string path) {
+  std::vector<std::string> arguments = {"images", "import", path};
+  auto import = Ctr(runtime, socket, std::move(arguments));
+  CO_TRY_ASSIGN(std::string output, co_await std::move(import));
+  std::vector<std::string> names = ImportedNames(output);
+  if (names.empty()) co_return Fail(InternalError("no image with a name is in it"));
+  for (const std::string& name : names) {
+    std::vector<std::string> label = {"images", "label", name, "io.cri-containerd.pinned=pinned"};
+    auto pin = Ctr(runtime, socket, std::move(label));
+    CO_TRY(co_await std::move(pin));
+  }
+  co_return names;
 }
 
 // One tar that was imported: its identity and what was in it.
@@ -279,30 +297,6 @@ bool AllPresent(const std::vector<std::string>& names, const std::set<std::strin
   return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return present.contains(name); });
 }
 
-// Blocking: all of an import but asking what is there.
-std::vector<std::string> ImportFolder(const ImportOptions& options, const std::set<std::string>& present) {
-  std::vector<std::string> failures;
-  Result<std::vector<std::string>> files = ListFolder(options.folder);
-  if (!files) return {files.error().message()};
-  std::map<std::string, ImportRecord> records = ReadRecords(options.record);
-  for (const std::string& file : *files) {
-    if (!IsImageTar(file)) continue;
-    std::string path = options.folder + "/" + file;
-    std::string identity = IdentityOf(path);
-    auto known = records.find(file);
-    if (known != records.end() && known->second.identity == identity && AllPresent(known->second.names, present)) continue;
-    Result<std::vector<std::string>> names = ImportFile(options.socket, path);
-    if (!names) {
-      failures.push_back(path + ": " + names.error().message());
-      continue;
-    }
-    records[file] = {identity, *names};
-  }
-  Result<void> written = WriteRecords(options.record, records);
-  if (!written) failures.push_back(written.error().message());
-  return failures;
-}
-
 }  // namespace
 
 Task<Result<std::vector<std::string>>> ImportImages(Runtime& runtime, cri::Cri& cri, ImportOptions options) {
@@ -310,9 +304,24 @@ Task<Result<std::vector<std::string>>> ImportImages(Runtime& runtime, cri::Cri& 
   CO_TRY_ASSIGN(std::vector<cri::Image> images, co_await std::move(list));
   std::set<std::string> present;
   for (const cri::Image& image : images) present.insert(image.repo_tags.begin(), image.repo_tags.end());
-  std::move_only_function<std::vector<std::string>()> work = [options, present] { return ImportFolder(options, present); };
-  auto import = RunOffLoop<std::vector<std::string>>(runtime, std::move(work));
-  std::vector<std::string> failures = co_await std::move(import);
+  std::vector<std::string> failures;
+  CO_TRY_ASSIGN(std::vector<std::string> files, ListFolder(options.folder));
+  std::map<std::string, ImportRecord> records = ReadRecords(options.record);
+  for (const std::string& file : files) {
+    if (!IsImageTar(file)) continue;
+    std::string path = options.folder + "/" + file;
+    std::string identity = IdentityOf(path);
+    auto known = records.find(file);
+    if (known != records.end() && known->second.identity == identity && AllPresent(known->second.names, present)) continue;
+    auto import = ImportFile(runtime, options.socket, path);
+    Result<std::vector<std::string>> names = co_await std::move(import);
+    if (!names) {
+      failures.push_back(path + ": " + names.error().message());
+      continue;
+    }
+    records[file] = {identity, *names};
+    CO_TRY(WriteRecords(options.record, records));
+  }
   co_return failures;
 }
 
@@ -322,17 +331,14 @@ Task<Result<void>> ImportImage(Runtime& runtime, cri::Cri& cri, std::string sock
   auto ask = cri.ImageStatus(std::move(spec));
   CO_TRY_ASSIGN(std::optional<cri::Image> found, co_await std::move(ask));
   if (found) co_return Done();
-  std::move_only_function<Result<void>()> work = [=] -> Result<void> {
-    std::string path = work_folder + "/import.tar";
-    TRY(MakeFolders(work_folder, 0700));
-    TRY(ReplaceFile(path, archive, 0600));
-    Result<std::vector<std::string>> names = ImportFile(socket, path);
-    unlink(path.c_str());
-    if (!names) return Fail(names.error().WithContext("can't import " + name));
-    return {};
-  };
-  auto import = RunOffLoop<Result<void>>(runtime, std::move(work));
-  co_return co_await std::move(import);
+  std::string path = work_folder + "/import.tar";
+  CO_TRY(MakeDirectories(work_folder, 0700));
+  CO_TRY(ReplaceFile(path, archive, 0600));
+  auto import = ImportFile(runtime, socket, path);
+  Result<std::vector<std::string>> names = co_await std::move(import);
+  unlink(path.c_str());
+  if (!names) co_return Fail(names.error().WithContext("can't import " + name));
+  co_return Done();
 }
 
 }  // namespace homeostat::node

@@ -31,32 +31,6 @@ Status FileError(const std::string& what, int error) {
   return InternalError(message);
 }
 
-Result<void> MakeFolders(const std::string& path, uint32_t mode) {
-  for (size_t slash = 1; slash != std::string::npos;) {
-    slash = path.find('/', slash + 1);
-    std::string part = path.substr(0, slash);
-    if (mkdir(part.c_str(), mode) != 0 && errno != EEXIST) return Fail(FileError("can't make folder " + part, errno));
-  }
-  struct stat about;
-  if (stat(path.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) return Fail(FileError(path, ENOTDIR));
-  return {};
-}
-
-Result<std::string> ReadWholeFile(const std::string& path, size_t limit) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return Fail(FileError(path, errno));
-  std::string content;
-  char buffer[16384];
-  for (;;) {
-    ssize_t got = read(file.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Fail(FileError(path, errno));
-    if (got == 0) return content;
-    content.append(buffer, static_cast<size_t>(got));
-    if (content.size() > limit) return Fail(InternalError(path + " is longer than " + std::to_string(limit) + " bytes"));
-  }
-}
-
 namespace {
 
 Result<void> WriteAll(int fd, std::string_view content, const std::string& path) {

@@ -1,4 +1,4 @@
-// Files and folders, the few operations the node agent needs. Blocking: call these off the loop. Nothing here follows a
+// What the node agent does with files and folders beyond homeostat/base/files.h. Blocking: call these off the loop. Nothing here follows a
 // symbolic link where it writes or removes.
 #pragma once
 
@@ -30,11 +30,8 @@ class FileDescriptor {
 // "what: reason of errno".
 Status FileError(const std::string& what, int error);
 
-// Makes the folder and those above it that are missing. An existing folder keeps its mode.
-Result<void> MakeFolders(const std::string& path, uint32_t mode = 0755);
-// The whole file, at most `limit` bytes; a longer one is an error. A missing file is a NotFound error (404).
-Result<std::string> ReadWholeFile(const std::string& path, size_t limit = 64 * 1024 * 1024);
-// Writes beside and renames over, so that a reader sees the old or the new content.
+// Writes beside and renames over, so that a reader sees the old or the new content. Not made durable: what is written
+// here is made anew after a crash.
 Result<void> ReplaceFile(const std::string& path, std::string_view content, uint32_t mode);
 // Removes a file or a whole folder; what is not there is fine. Stays below `path` whatever links are in it, and on its
 // file system: what is mounted inside makes it fail.
