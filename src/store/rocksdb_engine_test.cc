@@ -109,6 +109,18 @@ TEST_F(RocksDbEngineTest, KeepsEverythingAcrossClosedAndDroppedRuns) {
   EXPECT_EQ(Await(*runtime_, engine_->EventsSince("", 1))->size(), 40u);
 }
 
+TEST_F(RocksDbEngineTest, ClosingAmidAFlushIsNoFailure) {
+  uint64_t revision = 1;
+  for (int run = 0; run < 20; ++run) {
+    ASSERT_TRUE(Open());
+    ASSERT_EQ(engine_->revision(), revision);
+    const int count = 20 + run;  // of which about forty fill what the log keeps in memory
+    Write(count, 100'000);
+    revision += count;
+    Drop();
+  }
+}
+
 TEST_F(RocksDbEngineTest, TheDataDirectoryIsTheOwnersAlone) {
   ASSERT_TRUE(Open());
   struct stat info {};

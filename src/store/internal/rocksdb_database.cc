@@ -40,7 +40,10 @@ class SilentLogger : public rocksdb::Logger {
 
 class FatalListener : public rocksdb::EventListener {
  public:
+  // Work that is cut short by closing is told as an error too; what it would have written is in the write-ahead log
+  // still.
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
+    if (status->IsShutdownInProgress()) return;
     Fatal("RocksDB failed in the background: " + status->ToString());
   }
 };
