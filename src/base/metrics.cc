@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <type_traits>
+#include <utility>
 
 namespace homeostat {
 namespace {
