@@ -1,0 +1,209 @@
+#include "patch/field_manager.h"
+
+#include "homeostat/schema/json_encoder.h"
+#include "patch/internal/last_applied.h"
+#include "patch/internal/ownership.h"
+#include "patch/typed_merge.h"
+
+namespace homeostat::patch {
+
+using internal::Conflict;
+using internal::Ownership;
+using internal::Refusal;
+
+namespace {
+
+constexpr size_t kMostUpdateEntries = 10;
+constexpr std::string_view kBeforeFirstApply = "before-first-apply";
+
+std::string_view OrUnknown(Arena& arena, std::string_view manager) { return manager.empty() ? std::string_view("unknown") : arena.Copy(manager); }
+
+
+std::string KindText(const schema::GroupVersionKind& gvk) {
+  return std::string(gvk.group) + "/" + std::string(gvk.version) + ", Kind=" + std::string(gvk.kind);
+}
+
+// All empty if the apiVersion is none.
+schema::GroupVersionKind KindOf(const Value& config) {
+  std::string_view api_version = config.Get("apiVersion").AsString(), kind = config.Get("kind").AsString();
+  size_t slash = api_version.find('/');
+  if (slash == std::string_view::npos) return {"", api_version, kind};
+  if (api_version.find('/', slash + 1) != std::string_view::npos) return {};
+  return {api_version.substr(0, slash), api_version.substr(slash + 1), kind};
+}
+
+// What applying takes, put together once.
+class ApplyRequest {
+ public:
+  ApplyRequest(Arena& arena, const FieldManager& manager, const Value& live, const Value& config, std::string_view name, WallTime now)
+      : arena_(arena), manager_(manager), options_(manager.options()), config_(config), now_(TimeText(arena, now)) {
+    live_ = schema::ToJsonForm(arena, *options_.type, live.IsAbsent() ? Value::EmptyObject() : WithoutManagedFields(arena, *options_.type, live));
+    applier_ = Entry(OrUnknown(arena, name), true);
+  }
+
+  Done CheckConfig() const {
+    schema::GroupVersionKind kind = KindOf(config_);
+    if (kind != options_.kind) return Fail(BadRequestError("invalid object type: " + KindText(kind)));
+    Value list = ManagedFieldsOf(config_);
+    bool entries = list.IsList();
+    for (const Value& entry : list.items()) entries = entries && entry.IsObject();
+    if (entries) return Fail(BadRequestError("metadata.managedFields must be nil"));
+    auto fits = CheckTyped(arena_, *options_.type, config_, Duplicates::kRefused);
+    if (!fits) return Fail(Status(500, "", "failed to create typed patch object (" + manager_.Describe(config_) + "): " + fits.error().message()));
+    fits = CheckTyped(arena_, *options_.type, live_, Duplicates::kAllowed);
+    if (!fits) return Fail(Status(500, "", "failed to create typed live object (" + manager_.Describe(live_) + "): " + fits.error().message()));
+    return {};
+  }
+
+  // On success the entries are in `managed`; the value is absent if the object does not change.
+  std::expected<Value, Refusal> Apply(ManagedFields& managed, bool force) const {
+    ManagedFields entries = managed;
+    if (entries.empty()) {
+      // The object was made before anyone kept entries: what it has belongs to a manager of that name.
+      Ownership before(arena_, options_, {});
+      auto recorded = before.Update(schema::ToJsonForm(arena_, *options_.type, Value::EmptyObject()), live_, Entry(kBeforeFirstApply, false), now_);
+      if (!recorded) {
+        return std::unexpected(Refusal{Status(500, "", "failed to create manager for existing fields: " + recorded.error().message()), {}});
+      }
+      entries = before.managed();
+    }
+    Ownership ownership(arena_, options_, std::move(entries));
+    auto result = ownership.Apply(live_, config_, applier_, force, now_);
+    if (result) managed = ownership.managed();
+    return result;
+  }
+
+  // kubectl's server-side apply wins over its client-side apply, where nothing has changed since.
+  std::expected<Value, Refusal> ApplyOverLastApplied(ManagedFields& managed, const Refusal& refusal) const {
+    Result<FieldSet> allowed = internal::FieldsLastApplied(arena_, options_, live_);
+    if (!allowed) return std::unexpected(refusal);
+    std::vector<Conflict> left;
+    for (const Conflict& conflict : refusal.conflicts) {
+      if (!allowed->Has(conflict.path)) left.push_back(conflict);
+    }
+    if (left.empty()) return Apply(managed, true);
+    Status status = internal::ConflictStatus(left);
+    return std::unexpected(Refusal{std::move(status), std::move(left)});
+  }
+
+ private:
+  ManagedEntry Entry(std::string_view name, bool applied) const {
+    return {.manager = name,
+            .applied = applied,
+            .api_version = arena_.Copy(options_.kind.ApiVersion()),
+            .subresource = options_.subresource,
+            .time = {},
+            .fields = {},
+            .written = {}};
+  }
+
+  Arena& arena_;
+  const FieldManager& manager_;
+  const FieldManagerOptions& options_;
+  Value live_, config_;
+  std::string_view now_;
+  ManagedEntry applier_;
+};
+
+}  // namespace
+
+Result<FieldManager::Applied> FieldManager::Apply(Arena& arena, const Value& live, const Value& config, std::string_view manager,
+                                                  bool force, WallTime now) const {
+  Result<ManagedFields> managed = ManagedFields::Read(arena, ManagedFieldsOf(live));
+  if (!managed) return Fail(Status(500, "", "failed to decode managed fields: " + managed.error().message()));
+  ApplyRequest request(arena, *this, live, config, manager, now);
+  TRY(request.CheckConfig());
+  bool from_kubectl = manager == internal::kLastAppliedManager;
+  auto result = request.Apply(*managed, force);
+  if (!result && from_kubectl && !result.error().conflicts.empty()) result = request.ApplyOverLastApplied(*managed, result.error());
+  if (!result) return Fail(result.error().status);
+  bool changed = !result->IsAbsent();
+  Value object = changed ? *result : live;
+  if (from_kubectl) object = internal::WithLastApplied(arena, options_, object, config);
+  return Applied{WithManagedFields(arena, *options_.type, object, *managed), changed};
+}
+
+namespace {
+
+// A client that knows nothing of managed fields, or spoils them, does not delete them.
+ManagedFields EntriesBefore(Arena& arena, const FieldManagerOptions& options, const Value& live, const Value& updated, bool reset) {
+  if (options.subresource.empty()) {
+    Value sent = ManagedFieldsOf(updated);
+    if (reset || AsksForReset(sent)) return {};
+    Result<ManagedFields> read = ManagedFields::Read(arena, sent);
+    if (read && !read->empty()) return *std::move(read);
+  }
+  Result<ManagedFields> kept = ManagedFields::Read(arena, ManagedFieldsOf(live));
+  return kept ? *std::move(kept) : ManagedFields();
+}
+
+}  // namespace
+
+Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated, std::string_view manager, WallTime now, bool reset) const {
+  const schema::Type& type = *options_.type;
+  ManagedFields managed = EntriesBefore(arena, options_, live, updated, reset);
+  Value bare = WithoutManagedFields(arena, type, updated);
+  bool exists = !live.Path({"metadata", "uid"}).AsString().empty();
+  if (managed.empty() && exists) return bare;  // no entries are kept for it until it is applied
+  Value before = schema::ToJsonForm(arena, type, live.IsAbsent() ? Value::EmptyObject() : WithoutManagedFields(arena, type, live));
+  Value after = schema::ToJsonForm(arena, type, bare);
+  if (!CheckTyped(arena, type, before, Duplicates::kAllowed) || !CheckTyped(arena, type, after, Duplicates::kAllowed)) return bare;
+  Ownership ownership(arena, options_, std::move(managed));
+  ManagedEntry writer{.manager = OrUnknown(arena, manager),
+                      .applied = false,
+                      .api_version = arena.Copy(options_.kind.ApiVersion()),
+                      .subresource = options_.subresource,
+                      .time = {},
+                      .fields = {},
+                      .written = {}};
+  if (!ownership.Update(before, after, writer, TimeText(arena, now))) return bare;
+  ManagedFields entries = ownership.managed();
+  entries.CapUpdates(arena, kMostUpdateEntries);
+  return WithManagedFields(arena, type, bare, entries);
+}
+
+std::string FieldManager::Describe(const Value& object) const {
+  Value metadata = object.Get("metadata");
+  return std::string(metadata.Get("namespace").AsString()) + "/" + std::string(metadata.Get("name").AsString()) + "; " + KindText(options_.kind);
+}
+
+namespace {
+
+std::vector<std::string> SplitAt(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+}  // namespace
+
+FieldFilter ResetFields(Arena& arena, std::span<const std::string_view> rules, std::string_view subresource) {
+  constexpr std::string_view kOnly = "only ";
+  std::vector<Path> excluded;
+  std::vector<std::vector<std::string>> included;
+  for (std::string_view rule : rules) {
+    size_t colon = rule.find(':');
+    std::string_view of = colon == std::string_view::npos ? std::string_view() : rule.substr(0, colon);
+    if (of != subresource) continue;
+    std::string_view paths = colon == std::string_view::npos ? rule : rule.substr(colon + 1);
+    bool only = paths.starts_with(kOnly);
+    if (only) paths.remove_prefix(kOnly.size());
+    for (const std::string& path : SplitAt(paths, ',')) {
+      std::vector<std::string> steps = SplitAt(path, '.');
+      if (only) {
+        included.push_back(std::move(steps));
+        continue;
+      }
+      Path& names = excluded.emplace_back();
+      for (const std::string& step : steps) names.push_back(PathElement::Field(arena.Copy(step)));
+    }
+  }
+  if (!included.empty()) return FieldFilter::Include(std::move(included));
+  return FieldFilter::Exclude(FieldSet::Of(arena, excluded));
+}
+
+}  // namespace homeostat::patch

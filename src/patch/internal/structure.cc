@@ -1,0 +1,168 @@
+#include "patch/internal/structure.h"
+
+#include <algorithm>
+
+#include "homeostat/base/text.h"
+#include "homeostat/object/json.h"
+
+namespace homeostat::patch::internal {
+
+using object::Member;
+using schema::Field;
+using schema::Form;
+using schema::ListType;
+using schema::Type;
+
+namespace {
+
+constexpr uint8_t kAnyPart = kScalarPart | kListPart | kMapPart;
+
+const Type& AnythingAtomic() { return schema::ScalarType(Form::kRawExtension); }
+const Type& Anything() { return schema::ScalarType(Form::kJson); }
+
+Scalar StringScalar(const Type& type) {
+  // To apply, a format says that the text may be something else; only []byte's does not.
+  bool formatted = type.structural && type.constraints && !type.constraints->format.empty() && type.constraints->format != "byte";
+  return formatted ? Scalar::kUntyped : Scalar::kString;
+}
+
+}  // namespace
+
+Structure::Structure(const Type& type, bool preserve) : type_(&type), preserve_(preserve || type.preserve_unknown_fields) {
+  switch (type.form) {
+    case Form::kBool: scalar_ = Scalar::kBoolean; break;
+    case Form::kInt32:
+    case Form::kInt64:
+    case Form::kUint32:
+    case Form::kUint64:
+    case Form::kDouble: scalar_ = Scalar::kNumeric; break;
+    case Form::kString: scalar_ = StringScalar(type); break;
+    case Form::kBytes:
+    case Form::kDuration: scalar_ = Scalar::kString; break;
+    case Form::kQuantity:
+    case Form::kTime:
+    case Form::kMicroTime: scalar_ = Scalar::kUntyped; break;
+    case Form::kRawExtension:
+      scalar_ = Scalar::kUntyped;
+      parts_ = kAnyPart;
+      list_atomic_ = map_atomic_ = true;
+      return;
+    case Form::kIntOrString:
+    case Form::kFieldsV1:
+    case Form::kJson:
+    case Form::kSchemaOrBool:
+    case Form::kSchemaOrList:
+    case Form::kSchemaOrStrings:
+      scalar_ = Scalar::kUntyped;
+      parts_ = kAnyPart;
+      list_atomic_ = true;
+      return;
+    case Form::kStruct:
+      parts_ = kMapPart;
+      map_atomic_ = type.atomic;
+      named_fields_ = !type.fields.empty();
+      free_form_ = !named_fields_ && type.element == nullptr;
+      return;
+    case Form::kMap:
+      parts_ = kMapPart;
+      map_atomic_ = type.atomic;
+      free_form_ = type.element == nullptr;
+      return;
+    case Form::kList:
+      parts_ = kListPart;
+      list_atomic_ = type.list_type == ListType::kAtomic;
+      return;
+  }
+  parts_ = kScalarPart;
+}
+
+uint8_t Structure::PartsFor(const Value& value) const {
+  uint8_t wanted = value.IsObject() ? kMapPart : value.IsList() ? kListPart : value ? kScalarPart : 0;
+  return (parts_ & wanted) != 0 ? wanted : parts_;
+}
+
+Structure Structure::ListElement() const {
+  if (type_->form != Form::kList || type_->element == nullptr) return Structure(AnythingAtomic());
+  return Structure(*type_->element, preserve_);
+}
+
+Structure::Child Structure::MapChild(const Member& member) const {
+  if (named_fields_ && member.field < type_->fields.size()) {
+    const Field& field = type_->fields[member.field];
+    if (field.name == member.name()) return {Structure(*field.type, preserve_), true};
+  }
+  return MapChild(member.name());
+}
+
+Structure::Child Structure::MapChild(std::string_view name) const {
+  if (named_fields_) {
+    if (const Field* field = type_->FindField(name)) return {Structure(*field->type, preserve_), true};
+  }
+  if (type_->form == Form::kRawExtension) return {Structure(AnythingAtomic()), false};
+  if (type_->form != Form::kStruct && type_->form != Form::kMap) return {Structure(Anything()), false};
+  if (type_->element) return {Structure(*type_->element, preserve_), false};
+  if (free_form_ || preserve_) return {Structure(Anything()), false};
+  return {};
+}
+
+namespace {
+
+// The default that stands in OpenAPI, which is what apply goes by; absent if there is none.
+Value KeyDefault(Arena& arena, const Type& element, std::string_view name) {
+  const Field* field = element.FindField(name);
+  if (field == nullptr) return {};
+  std::string_view json = field->openapi_default;
+  if (json.empty() && element.structural) json = field->default_json;
+  if (json.empty()) return {};
+  if (json.size() >= 2 && json.front() == '"' && json.find('\\') == std::string_view::npos) {
+    return Value::StringRef(json.substr(1, json.size() - 2));
+  }
+  Result<Value> parsed = object::ParseJson(arena, json);
+  return parsed && *parsed ? *parsed : Value();
+}
+
+std::string NoKeys(std::span<const std::string_view> keys) {
+  std::string names;
+  for (std::string_view key : keys) {
+    if (!names.empty()) names += ' ';
+    names += GoQuote(key);
+  }
+  return "associative list with keys has an element that omits all key fields [" + names +
+         "] (and doesn't have default values for any key fields)";
+}
+
+std::expected<PathElement, std::string> KeyElement(Arena& arena, const Type& list, const Value& item) {
+  if (!item) return std::unexpected("associative list with keys may not have a null element");
+  if (!item.IsObject()) return std::unexpected("associative list with keys may not have non-map elements");
+  std::span<const std::string_view> keys = list.list_map_keys;
+  Member* fields = arena.AllocateArray<Member>(keys.size());
+  size_t count = 0;
+  for (std::string_view key : keys) {
+    const Member* member = item.Find(key);
+    if (member) {
+      fields[count++] = Member(key, member->value);
+      continue;
+    }
+    if (list.element == nullptr || (Structure(*list.element).parts() & kMapPart) == 0) {
+      return std::unexpected("couldn't find default value for " + std::string(key) + ": associative list may not have non-map types");
+    }
+    Value value = KeyDefault(arena, *list.element, key);
+    if (!value.IsAbsent()) fields[count++] = Member(key, value);
+  }
+  if (!keys.empty() && count == 0) return std::unexpected(NoKeys(keys));
+  std::sort(fields, fields + count, [](const Member& a, const Member& b) { return a.name() < b.name(); });
+  return PathElement::Key(Value::Object({fields, count}));
+}
+
+}  // namespace
+
+std::expected<PathElement, std::string> ItemElement(Arena& arena, const Structure& list, const Value& item) {
+  if (list.list_atomic()) return std::unexpected("invalid indexing of non-associative list");
+  if (list.type().list_type == ListType::kMap) return KeyElement(arena, list.type(), item);
+  if (item.IsObject()) return std::unexpected("associative list without keys has an element that's a map type");
+  if (item.IsList()) return std::unexpected("not supported: associative list with lists as elements");
+  if (!item) return std::unexpected("associative list without keys has an element that's an explicit null");
+  return PathElement::Item(item);
+}
+
+}  // namespace homeostat::patch::internal
