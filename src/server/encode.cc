@@ -267,6 +267,16 @@ http::Response EncodeSuccess(const StatusDetails& details, int code, const Media
   return BytesResponse(code, body ? *body : Bytes(), MediaType(output.encoding));
 }
 
+http::Response EncodePlainSuccess(int code, const MediaTypeOptions& output) {
+  object::Arena arena;
+  api::meta::v1::StatusBuilder builder;
+  builder.set_status("Success");
+  builder.set_code(code);
+  Value value = builder.FreezeInto(arena);
+  auto body = EncodeValue(api::meta::v1::Status::SchemaType(), "v1", "Status", value, output.encoding, output.pretty);
+  return BytesResponse(code, body ? *body : Bytes(), MediaType(output.encoding));
+}
+
 Result<Bytes> EncodeEntry(const Resource& resource, const cache::EntryPtr& entry, Encoding encoding, bool as_item) {
   std::string name(resource.kind->gvk.version);
   name += encoding == Encoding::kProtobuf ? "/protobuf" : "/json";

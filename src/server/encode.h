@@ -17,6 +17,8 @@ Result<http::Response> EncodeAnswer(RequestContext& context, const Answer& answe
 http::Response EncodeStatus(const Status& status, const MediaTypeOptions& output);
 // {"kind":"Status","status":"Success",…} with details of what was deleted.
 http::Response EncodeSuccess(const StatusDetails& details, int code, const MediaTypeOptions& output);
+// {"kind":"Status","status":"Success","code":201}: of writes that answer with no object.
+http::Response EncodePlainSuccess(int code, const MediaTypeOptions& output);
 // The Status object as a tree of meta/v1 Status's type.
 object::Value StatusValue(object::Arena& arena, const Status& status);
 
