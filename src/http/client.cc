@@ -208,7 +208,7 @@ Task<Result<Response>> Client::Pool::Do(std::shared_ptr<Pool> pool, Request requ
     } else {
       auto& http1 = std::get<std::shared_ptr<Http1Client>>(connection);
       // The server may have closed an idle connection just now; whether it acted on what we sent nobody knows.
-      bool reused = http1->idle_since != MonotonicTime{};
+      bool reused = std::exchange(http1->used, true);
       Http1Client::Outcome outcome;
       auto call = http1->Do(&request, pool->options.host, /*may_upgrade=*/false, &outcome, pool->Releaser());
       response = co_await call;

@@ -9,6 +9,7 @@ namespace homeostat::http::internal {
 namespace {
 
 constexpr size_t kSmallRequest = 64 * 1024;  // fits a socket's buffer: written before the answer is waited for
+constexpr size_t kSendPart = 256 * 1024;
 constexpr size_t kPiece = 64 * 1024;
 constexpr int kMaxInformational = 10;
 
@@ -57,8 +58,6 @@ class Http1Body : public BodyReader {
 
 }  // namespace
 
-Status ConnectionError(std::string_view what) { return Status(503, "ServiceUnavailable", what); }
-
 Http1Client::Http1Client(Runtime& runtime, std::unique_ptr<Stream> stream, size_t header_bytes,
                          std::function<void()> on_gone)
     : runtime_(runtime), wire_(std::make_shared<Wire>(runtime, std::move(stream))), header_bytes_(header_bytes),
@@ -101,7 +100,7 @@ Task<Result<Response>> Http1Client::Do(const Request* request, std::string host,
   std::shared_ptr<Http1Client> self = shared_from_this();
   CO_TRY_ASSIGN(std::string text, RequestHeadText(*request, host));
   std::vector<Bytes> parts = OnePart(std::move(text));
-  if (!request->body.empty()) parts.push_back(request->body);
+  for (size_t at = 0; at < request->body.size(); at += kSendPart) parts.push_back(request->body.Slice(at, kSendPart));
   // A server may answer before it has read everything, and then stop reading: the answer still counts.
   Sending sending;
   TaskGroup sender(runtime_);

@@ -32,6 +32,8 @@ class Http1Client : public std::enable_shared_from_this<Http1Client> {
   // Quiet and open: can take a request.
   bool idle() const { return !wire_->ended() && wire_->buffered().empty(); }
   const std::shared_ptr<Wire>& wire() const { return wire_; }
+  // Kept by the pool.
+  bool used = false;
   MonotonicTime idle_since{};
 
  private:
@@ -47,8 +49,5 @@ class Http1Client : public std::enable_shared_from_this<Http1Client> {
   size_t header_bytes_;
   std::function<void()> on_gone_;
 };
-
-// What a broken connection is reported as.
-Status ConnectionError(std::string_view what);
 
 }  // namespace homeostat::http::internal

@@ -3,7 +3,7 @@
 #include <deque>
 #include <optional>
 
-#include "http/internal/http1_client.h"
+#include "http/internal/message_text.h"
 #include "http/internal/parser.h"
 #include "http/internal/syntax.h"
 
@@ -69,8 +69,8 @@ class Http2Client::Body : public BodyReader {
 namespace {
 
 Result<Http2Fields> RequestFields(const Request& request, std::string_view host, std::string_view scheme) {
-  if (!IsToken(request.method)) return Fail(InternalError("the request's method can't be sent"));
-  if (!IsPath(request.path) || !IsQuery(request.query)) return Fail(InternalError("the request's path can't be sent"));
+  if (!IsToken(request.method)) return Fail(BadRequestError("the request's method can't be sent"));
+  if (!IsPath(request.path) || !IsQuery(request.query)) return Fail(BadRequestError("the request's path can't be sent"));
   std::string target = request.query.empty() ? request.path : request.path + "?" + request.query;
   std::string_view given_host = request.headers.Get("Host");
   Http2Fields fields = {{":method", request.method}};
@@ -79,7 +79,7 @@ Result<Http2Fields> RequestFields(const Request& request, std::string_view host,
   fields.emplace_back(":path", std::move(target));
   for (const auto& [name, value] : request.headers.lines()) {
     if (EqualsIgnoreCase(name, "Host") || EqualsIgnoreCase(name, "Content-Length") || IsConnectionField(name)) continue;
-    if (!IsToken(name) || !IsFieldValue(value)) return Fail(InternalError("the header " + name + " can't be sent"));
+    if (!IsToken(name) || !IsFieldValue(value)) return Fail(BadRequestError("the header " + name + " can't be sent"));
     fields.emplace_back(LowerCase(name), value);
   }
   if (!request.body.empty()) fields.emplace_back("content-length", std::to_string(request.body.size()));

@@ -12,6 +12,10 @@ namespace homeostat::http::internal {
 
 namespace {
 
+// A body that is refused is read to its end if it is no longer than this past the limit: curl, for one, takes an answer that
+// comes with a reset, while it is still sending, for an error.
+constexpr size_t kDropBytes = 8 << 20;
+
 // Resets come one by one from clients that stop watching, and in storms from those that attack (CVE-2023-44487, and
 // CVE-2025-8671 where it is the server that is made to reset): a bucket tells them apart.
 class ResetBucket {
@@ -43,6 +47,8 @@ struct ServerStream : Http2Stream {
   std::string body;
   size_t head_bytes = 0;
   size_t head_lines = 0;
+  bool dropping = false;       // the rest of the body is of no use
+  size_t dropped = 0;
   int refusal = 0;             // answered with this code instead of by the handler
   bool is_head = false;
   bool request_ended = false;  // the client has sent all
@@ -89,7 +95,7 @@ class Http2Connection : public ServerConnection, public Http2Session {
   int CheckHead(ServerStream& stream) const;
   void StartHandler(ServerStream& stream);
   void DropBody(ServerStream& stream);
-  void RefuseBody(ServerStream& stream, int code);
+  void BodyExpired(ServerStream& stream);
   Task<void> Serve(ServerStream* stream);
   Task<Response> Answer(ServerStream* stream);
   Task<void> Pump(ServerStream* stream, BodyReader* body);
@@ -132,7 +138,7 @@ void Http2Connection::Shutdown() {
 std::shared_ptr<Http2Stream> Http2Connection::OnOpen() {
   // Announced as not processed, it will be sent elsewhere: it must not run here as well.
   if (going_away()) return nullptr;
-  return std::make_shared<ServerStream>(context_, *this, [this](ServerStream& late) { RefuseBody(late, 408); });
+  return std::make_shared<ServerStream>(context_, *this, [this](ServerStream& late) { BodyExpired(late); });
 }
 
 bool Http2Connection::OnField(Http2Stream& base, std::string_view name, std::string_view value) {
@@ -189,36 +195,45 @@ void Http2Connection::OnHead(Http2Stream& base, bool ends) {
   auto length = ParseLength(request.headers.Get("content-length"));
   if (length && *length > context_.options.body_bytes) {
     request.body_too_large = true;
-    return StartHandler(stream);
+    bool expects = EqualsIgnoreCase(request.headers.Get("expect"), "100-continue");
+    if (expects || *length > context_.options.body_bytes + kDropBytes) return StartHandler(stream);
+    DropBody(stream);
+  } else if (EqualsIgnoreCase(request.headers.Get("expect"), "100-continue")) {
+    SendInformational(stream, 100);
   }
-  if (EqualsIgnoreCase(request.headers.Get("expect"), "100-continue")) SendInformational(stream, 100);
   stream.body_deadline.Set(context_.options.body_time);
 }
 
 void Http2Connection::OnData(Http2Stream& base, std::string_view data) {
   ServerStream& stream = Mine(base);
   Consumed(stream, data.size());
-  if (stream.started) return;  // the answer is known already, the rest of the body is of no use
+  if (stream.started) return;
+  if (stream.dropping) {
+    stream.dropped += data.size();
+    if (stream.dropped > kDropBytes) StartHandler(stream);
+    return;
+  }
   if (data.size() > context_.options.body_bytes - stream.body.size()) {
     stream.request.body_too_large = true;
     DropBody(stream);
-    return StartHandler(stream);
+  } else if (!stream.share.Take(data.size())) {
+    stream.refusal = 429;
+    DropBody(stream);
+  } else {
+    stream.body.append(data);
   }
-  if (!stream.share.Take(data.size())) {
-    return RefuseBody(stream, 429);
-  }
-  stream.body.append(data);
-}
-
-void Http2Connection::RefuseBody(ServerStream& stream, int code) {
-  stream.refusal = code;
-  DropBody(stream);
-  StartHandler(stream);
 }
 
 void Http2Connection::DropBody(ServerStream& stream) {
+  stream.dropping = true;
   stream.body = std::string();
   stream.share.Release();
+}
+
+void Http2Connection::BodyExpired(ServerStream& stream) {
+  if (!stream.dropping) stream.refusal = 408;
+  DropBody(stream);
+  StartHandler(stream);
 }
 
 void Http2Connection::OnEnd(Http2Stream& base) {
@@ -239,7 +254,7 @@ void Http2Connection::OnClosed(Http2Stream&, uint32_t) {}
 void Http2Connection::OnSent(Http2Stream& stream) { Mine(stream).sent.Notify(); }
 
 void Http2Connection::OnEndSent(Http2Stream& base) {
-  // Answered before the request was whole: the client may stop sending it.
+  // Answered before the request was whole: the client is to stop sending it.
   if (!Mine(base).request_ended) Reset(base, Http2Error::kNone);
 }
 

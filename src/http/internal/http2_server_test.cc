@@ -254,9 +254,10 @@ TEST(Http2Test, LostConnectionIsAnErrorOnOneSideAndAnEndOnTheOther) {
   ASSERT_TRUE(watch->Open(*client));
   ASSERT_TRUE(other->Open(*client));
   client.reset();  // bodies outlive it
+  other.reset();
+  world.Settle();
   feed->Put("still");
   EXPECT_EQ(watch->Next(), "still");
-  other.reset();
   world.StopServer();
   EXPECT_EQ(watch->Next(), "error: the HTTP/2 connection was lost");
   EXPECT_EQ(feed->readers(), 0);

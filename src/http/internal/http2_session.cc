@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kCollectBytes = 256 * 1024;   // framed ahead of the socket
 constexpr size_t kSmallPiece = 1024;           // copied rather than sent as a part of its own
+constexpr uint64_t kNoLimit = uint64_t{1} << 40;
 constexpr size_t kLargestRead = 64 * 1024;
 
 std::string_view View(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
@@ -195,6 +196,8 @@ struct Http2Callbacks {
     if (nghttp2_option_new(&option) != 0) throw std::bad_alloc();
     nghttp2_option_set_no_auto_window_update(option, 1);
     nghttp2_option_set_no_closed_streams(option, 1);
+    // Its own bound on resets looks at the system's clock; ours is OnReset.
+    nghttp2_option_set_stream_reset_rate_limit(option, kNoLimit, kNoLimit);
     nghttp2_option_set_max_send_header_block_length(option, session->options_.header_bytes);
     nghttp2_session_callbacks* callbacks = Make();
     nghttp2_session* raw = nullptr;

@@ -52,6 +52,8 @@ size_t BodySize(const Response& response) {
   return size;
 }
 
+Status ConnectionError(std::string_view what) { return Status(503, "ServiceUnavailable", what); }
+
 Response PlainResponse(int code, std::string_view text) {
   Response response;
   response.code = code;
@@ -89,8 +91,8 @@ std::string ResponseHeadText(const Response& response, const ResponseFraming& fr
 }
 
 Result<std::string> RequestHeadText(const Request& request, std::string_view host) {
-  if (!IsToken(request.method)) return Fail(InternalError("the request's method can't be sent"));
-  if (!IsPath(request.path) || !IsQuery(request.query)) return Fail(InternalError("the request's path can't be sent"));
+  if (!IsToken(request.method)) return Fail(BadRequestError("the request's method can't be sent"));
+  if (!IsPath(request.path) || !IsQuery(request.query)) return Fail(BadRequestError("the request's path can't be sent"));
   std::string text;
   text.reserve(512);
   text.append(request.method).append(" ").append(request.path);
@@ -103,7 +105,7 @@ Result<std::string> RequestHeadText(const Request& request, std::string_view hos
         EqualsIgnoreCase(name, "Transfer-Encoding")) {
       continue;
     }
-    if (!IsToken(name) || !IsFieldValue(value)) return Fail(InternalError("the header " + name + " can't be sent"));
+    if (!IsToken(name) || !IsFieldValue(value)) return Fail(BadRequestError("the header " + name + " can't be sent"));
     AppendField(&text, name, value);
   }
   bool announces = !request.body.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";

@@ -52,6 +52,9 @@ size_t BodySize(const Response& response);
 // A short answer in plain text, for what never reaches a handler. The connection is closed after it.
 Response PlainResponse(int code, std::string_view text);
 
+// What a connection that isn't there, or broke, is reported as: 503.
+Status ConnectionError(std::string_view what);
+
 // The head of a request; an error if something in it can't be sent. The body, if any, has its length announced.
 Result<std::string> RequestHeadText(const Request& request, std::string_view host);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "homeostat/base/text.h"
+#include "http/internal/message_text.h"
 #include "http/internal/time_limit.h"
 
 namespace homeostat::http::internal {
@@ -71,6 +72,7 @@ class WebSocketCore : public std::enable_shared_from_this<WebSocketCore> {
   bool ended_ = false;
   std::optional<Status> failure_;
   Signal changed_, kick_, space_;
+  Deadline last_words_;  // how long our close frame, and the peer's, may take
   TaskGroup group_;
 };
 
@@ -119,7 +121,7 @@ struct WebSocketCallbacks {
 
 WebSocketCore::WebSocketCore(Runtime& runtime, std::unique_ptr<Stream> stream, WebSocketOptions options)
     : runtime_(runtime), options_(std::move(options)), stream_(std::move(stream)), changed_(runtime), kick_(runtime),
-      space_(runtime), group_(runtime) {
+      space_(runtime), last_words_(runtime, [this] { End(); }), group_(runtime) {
   static constexpr wslay_event_callbacks kCallbacks = {&WebSocketCallbacks::Receive, &WebSocketCallbacks::Send,
                                                        &WebSocketCallbacks::Mask,    nullptr,
                                                        nullptr,                      nullptr,
@@ -167,12 +169,12 @@ void WebSocketCore::Feed(std::string_view bytes) {
   input_ = bytes;
   while (!input_.empty() && wslay_event_want_read(context_)) {
     if (int error = wslay_event_recv(context_); error != 0) {
-      failure_ = InternalError("WebSocket frame can't be read");
+      failure_ = ConnectionError("WebSocket frame can't be read");
       wslay_event_shutdown_read(context_);
     }
   }
   input_ = {};
-  if (CloseReceived()) changed_.Notify();
+  if (!wslay_event_want_read(context_)) last_words_.Set(kCloseTime);
   if (wslay_event_want_write(context_)) Kick();
 }
 
@@ -236,12 +238,13 @@ Status WebSocketCore::Ended() const {
     return RequestTooLargeError("WebSocket message is larger than " + std::to_string(options_.message_bytes) + " bytes");
   }
   if (CloseSent() && !close_queued_) return BadRequestError("WebSocket peer broke the protocol (" + std::to_string(code) + ")");
-  return InternalError("WebSocket connection ended without a close frame");
+  return ConnectionError("WebSocket connection ended without a close frame");
 }
 
 Task<Result<std::optional<WebSocketMessage>>> WebSocketCore::Receive() {
   while (inbox_.empty()) {
-    if (CloseReceived()) co_return std::nullopt;
+    // Not before our own close frame is on its way: the caller may drop the socket then.
+    if (ended_ && CloseReceived()) co_return std::nullopt;
     if (ended_) co_return Fail(Ended());
     auto wait = changed_.Wait();
     co_await wait;
@@ -254,10 +257,10 @@ Task<Result<std::optional<WebSocketMessage>>> WebSocketCore::Receive() {
 }
 
 Task<Result<void>> WebSocketCore::Send(WebSocketMessage message) {
-  if (ended_ || close_queued_ || CloseReceived()) co_return Fail(InternalError("WebSocket is closed"));
+  if (ended_ || close_queued_ || CloseReceived()) co_return Fail(ConnectionError("WebSocket is closed"));
   uint8_t opcode = message.text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME;
   wslay_event_msg frame = {opcode, reinterpret_cast<const uint8_t*>(message.data.data()), message.data.size()};
-  if (wslay_event_queue_msg(context_, &frame) != 0) co_return Fail(InternalError("WebSocket message can't be queued"));
+  if (wslay_event_queue_msg(context_, &frame) != 0) co_return Fail(ConnectionError("WebSocket message can't be queued"));
   message.data = Bytes();
   Kick();
   while (!ended_ && (wslay_event_want_write(context_) || writing_)) {
@@ -283,8 +286,7 @@ Task<void> WebSocketCore::Close(uint16_t code, std::string reason) {
   inbox_bytes_ = 0;
   space_.Notify();
   Kick();
-  Deadline deadline(runtime_, [this] { End(); });
-  deadline.Set(kCloseTime);
+  last_words_.Set(kCloseTime);
   while (!ended_) {
     auto wait = changed_.Wait();
     co_await wait;

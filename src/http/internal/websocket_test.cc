@@ -265,7 +265,7 @@ TEST_F(WebSocketTest, Frames) {
       {Frame(0xc2, "abc"), Frame(0x88, code(1002), false) + "!"},                          // a reserved bit
       {Frame(0x83, "abc"), Frame(0x88, code(1002), false) + "!"},                          // a reserved opcode
       {Frame(0x80, "abc"), Frame(0x88, code(1002), false) + "!"},                          // continues nothing
-      {Frame(0x09, "fragmented ping"), Frame(0x88, code(1002), false) + "!"},
+      {Frame(0x09, "fragmented ping"), Frame(0x88, "", false) + "!"},
       {Frame(0x81, "\xff\xfe"), Frame(0x88, code(1007), false) + "!"},                     // text that is not UTF-8
       {Frame(0x82, too_big + "y"), Frame(0x88, code(1009), false) + "!"},
       {Frame(0x02, too_big) + Frame(0x80, "y"), Frame(0x88, code(1009), false) + "!"},
