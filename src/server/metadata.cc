@@ -14,8 +14,6 @@ using object::ObjectBuilder;
 using schema::FieldErrors;
 using schema::FieldPath;
 
-// The longest part of a generateName that is kept: 63 less the suffix.
-constexpr size_t kGenerateNamePrefix = 58;
 
 const schema::Type& MetadataType(const schema::Type& type) { return *type.FindField("metadata")->type; }
 
@@ -200,10 +198,6 @@ Value FillSystemFields(Arena& arena, Runtime& runtime, const schema::Type& type,
                       {"selfLink", Value()},
                       {"deletionTimestamp", Value()},
                       {"deletionGracePeriodSeconds", Value()}});
-}
-
-std::string GenerateName(Runtime& runtime, std::string_view base) {
-  return std::string(base.substr(0, kGenerateNamePrefix)) + RandomSuffix(runtime, 5);
 }
 
 void ValidateObjectMeta(const Value& object, bool namespaced, NameCheck name_check, FieldErrors& errors) {

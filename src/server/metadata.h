@@ -35,9 +35,6 @@ std::string_view MetadataString(const Value& object, std::string_view field);
 
 // uid, creationTimestamp, generation start; clears what only the server may say.
 Value FillSystemFields(Arena& arena, Runtime& runtime, const schema::Type& type, const Value& object);
-// A name from metadata.generateName: at most 58 characters of it and 5 random ones.
-std::string GenerateName(Runtime& runtime, std::string_view base);
-
 // Wall time as meta/v1 Time writes it.
 std::string FormatNow(Runtime& runtime);
 

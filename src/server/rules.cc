@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "homeostat/base/ids.h"
+
 namespace homeostat::server {
 namespace {
 

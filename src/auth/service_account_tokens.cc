@@ -1,0 +1,208 @@
+#include "auth/service_account_tokens.h"
+
+#include <algorithm>
+
+#include "homeostat/base/text.h"
+#include "homeostat/object/json.h"
+
+namespace homeostat::auth {
+namespace {
+
+using object::Value;
+
+constexpr std::string_view kWebSocketBearer = "base64url.bearer.authorization.k8s.io.";
+
+int64_t Seconds(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+WallTime FromSeconds(int64_t seconds) { return WallTime(std::chrono::seconds(seconds)); }
+
+void AppendString(std::string& out, std::string_view name, std::string_view value, bool first = false) {
+  if (!first) out += ',';
+  object::AppendJsonString(out, name);
+  out += ':';
+  object::AppendJsonString(out, value);
+}
+
+void AppendReference(std::string& out, std::string_view name, std::string_view object_name, std::string_view uid) {
+  out += ',';
+  object::AppendJsonString(out, name);
+  out += ":{";
+  AppendString(out, "name", object_name, true);
+  AppendString(out, "uid", uid);
+  out += '}';
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+std::string ClaimsText(const TokenClaims& claims, const std::string& issuer) {
+  std::string out = R"({"aud":[)";
+  for (size_t i = 0; i < claims.audiences.size(); ++i) {
+    if (i > 0) out += ',';
+    object::AppendJsonString(out, claims.audiences[i]);
+  }
+  out += "],\"exp\":" + std::to_string(Seconds(claims.expires)) + ",\"iat\":" + std::to_string(Seconds(claims.issued));
+  AppendString(out, "iss", issuer);
+  AppendString(out, "jti", claims.id);
+  out += R"(,"kubernetes.io":{)";
+  AppendString(out, "namespace", claims.ns, true);
+  if (!claims.node_name.empty() && claims.bound.kind != "Node") AppendReference(out, "node", claims.node_name, claims.node_uid);
+  if (!claims.bound.kind.empty()) AppendReference(out, Lower(claims.bound.kind), claims.bound.name, claims.bound.uid);
+  AppendReference(out, "serviceaccount", claims.service_account, claims.service_account_uid);
+  if (claims.warn_after) out += ",\"warnafter\":" + std::to_string(Seconds(*claims.warn_after));
+  out += "},\"nbf\":" + std::to_string(Seconds(claims.issued));
+  AppendString(out, "sub", "system:serviceaccount:" + claims.ns + ":" + claims.service_account);
+  return out + "}";
+}
+
+std::unexpected<Status> Refused(std::string_view why) {
+  return Fail(UnauthorizedError("invalid service account token: " + std::string(why)));
+}
+
+std::vector<std::string> Intersection(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::vector<std::string> both;
+  for (const std::string& text : a) if (std::ranges::find(b, text) != b.end()) both.push_back(text);
+  return both;
+}
+
+BoundObject ReadBound(const Value& claims) {
+  for (std::string_view kind : {"Pod", "Secret", "Node"}) {
+    Value reference = claims.Get(Lower(kind));
+    if (!reference) continue;
+    return {std::string(kind), std::string(reference.Get("name").AsString()), std::string(reference.Get("uid").AsString())};
+  }
+  return {};
+}
+
+User UserOf(const TokenClaims& claims) {
+  User user;
+  user.name = "system:serviceaccount:" + claims.ns + ":" + claims.service_account;
+  user.uid = claims.service_account_uid;
+  user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + claims.ns};
+  user.extra.push_back({"authentication.kubernetes.io/credential-id", {"JTI=" + claims.id}});
+  if (!claims.node_name.empty()) {
+    user.extra.push_back({"authentication.kubernetes.io/node-name", {claims.node_name}});
+    if (!claims.node_uid.empty()) user.extra.push_back({"authentication.kubernetes.io/node-uid", {claims.node_uid}});
+  }
+  if (claims.bound.kind == "Pod") {
+    user.extra.push_back({"authentication.kubernetes.io/pod-name", {claims.bound.name}});
+    user.extra.push_back({"authentication.kubernetes.io/pod-uid", {claims.bound.uid}});
+  }
+  return user;
+}
+
+}  // namespace
+
+ServiceAccountTokens::ServiceAccountTokens(Runtime& runtime, const kinds::ObjectReader& objects, TokenOptions options)
+    : runtime_(runtime), objects_(objects), options_(std::move(options)) {}
+
+Result<std::string> ServiceAccountTokens::Issue(const TokenClaims& claims) const {
+  if (!key_) return Fail(TooManyRequestsError("the key for service account tokens is still being made; try again", 1));
+  std::string header = R"({"alg":"RS256","kid":")" + key_->key_id() + "\"}";
+  std::string text = Base64UrlEncode(header) + "." + Base64UrlEncode(ClaimsText(claims, options_.issuer));
+  TRY_ASSIGN(std::string signature, key_->Sign(text));
+  return text + "." + Base64UrlEncode(signature);
+}
+
+Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) const {
+  size_t first = token.find('.'), last = token.rfind('.');
+  if (first == token.npos || first == last) return Refused("it does not have three parts");
+  auto header_text = Base64UrlDecode(token.substr(0, first));
+  auto claims_text = Base64UrlDecode(token.substr(first + 1, last - first - 1));
+  auto signature = Base64UrlDecode(token.substr(last + 1));
+  if (!header_text || !claims_text || !signature) return Refused("it is not base64");
+  object::Arena arena;
+  auto header = object::ParseJson(arena, *header_text), body = object::ParseJson(arena, *claims_text);
+  if (!header || !body) return Refused("it is not JSON");
+  // The algorithm is ours, never the token's to choose.
+  if (header->Get("alg").AsString() != "RS256") return Refused("its algorithm is not RS256");
+  if (!key_ || !key_->Verify(token.substr(0, last), *signature)) return Refused("its signature does not fit");
+  if (body->Get("iss").AsString() != options_.issuer) return Refused("its issuer is another");
+
+  TokenClaims claims;
+  Value own = body->Get("kubernetes.io");
+  claims.ns = own.Get("namespace").AsString();
+  claims.service_account = own.Path({"serviceaccount", "name"}).AsString();
+  claims.service_account_uid = own.Path({"serviceaccount", "uid"}).AsString();
+  claims.bound = ReadBound(own);
+  claims.node_name = own.Path({"node", "name"}).AsString();
+  claims.node_uid = own.Path({"node", "uid"}).AsString();
+  Value audience = body->Get("aud");
+  if (audience.IsString()) claims.audiences.emplace_back(audience.AsString());
+  for (const Value& item : audience.items()) claims.audiences.emplace_back(item.AsString());
+  claims.issued = FromSeconds(body->Get("iat").AsInt());
+  claims.expires = FromSeconds(body->Get("exp").AsInt());
+  claims.id = body->Get("jti").AsString();
+  WallTime now = runtime_.WallNow();
+  if (now >= claims.expires) return Refused("it has expired");
+  if (now + std::chrono::minutes(5) < FromSeconds(body->Get("nbf").AsInt())) return Refused("it is not valid yet");
+  return claims;
+}
+
+Result<void> ServiceAccountTokens::CheckAlive(const TokenClaims& claims) const {
+  auto check = [&](std::string_view plural, std::string_view ns, std::string_view name, std::string_view uid) -> Result<void> {
+    object::DocumentPtr object = objects_.Get("", plural, ns, name);
+    if (!object || object->root().Path({"metadata", "uid"}).AsString() != uid) {
+      return Refused(std::string(plural) + " " + std::string(name) + " it is bound to is gone");
+    }
+    return {};
+  };
+  TRY(check("serviceaccounts", claims.ns, claims.service_account, claims.service_account_uid));
+  if (claims.bound.kind == "Pod") return check("pods", claims.ns, claims.bound.name, claims.bound.uid);
+  if (claims.bound.kind == "Secret") return check("secrets", claims.ns, claims.bound.name, claims.bound.uid);
+  if (claims.bound.kind == "Node") return check("nodes", "", claims.bound.name, claims.bound.uid);
+  return {};
+}
+
+Result<ServiceAccountTokens::Verified> ServiceAccountTokens::Verify(std::string_view token,
+                                                                    const std::vector<std::string>& audiences) const {
+  TRY_ASSIGN(TokenClaims claims, ReadClaims(token));
+  std::vector<std::string> fitting = Intersection(claims.audiences, audiences);
+  if (fitting.empty()) return Refused("it is for another audience");
+  TRY(CheckAlive(claims));
+  return Verified{UserOf(claims), std::move(fitting)};
+}
+
+Result<std::optional<User>> ServiceAccountTokens::Authenticate(const http::Request& request) {
+  std::string token = BearerToken(request);
+  if (token.empty()) return std::optional<User>();
+  TRY_ASSIGN(Verified verified, Verify(token, options_.api_audiences));
+  return std::optional<User>(std::move(verified.user));
+}
+
+std::string BearerToken(const http::Request& request) {
+  std::string_view header = request.headers.Get("Authorization");
+  if (header.size() > 7 && Lower(header.substr(0, 7)) == "bearer ") {
+    std::string_view token = header.substr(7);
+    while (token.starts_with(' ')) token.remove_prefix(1);
+    return std::string(token);
+  }
+  // Browsers can't set headers on a WebSocket; they send the token as one of the subprotocols.
+  std::string_view protocols = request.headers.Get("Sec-WebSocket-Protocol");
+  while (!protocols.empty()) {
+    size_t comma = protocols.find(',');
+    std::string_view protocol = protocols.substr(0, comma);
+    while (protocol.starts_with(' ')) protocol.remove_prefix(1);
+    if (protocol.starts_with(kWebSocketBearer)) {
+      if (auto token = Base64UrlDecode(protocol.substr(kWebSocketBearer.size()))) return *token;
+    }
+    protocols = comma == protocols.npos ? std::string_view() : protocols.substr(comma + 1);
+  }
+  return "";
+}
+
+Result<std::optional<User>> CertificateAuthenticator::Authenticate(const http::Request& request) {
+  const auto& certificate = request.peer_certificate;
+  if (!certificate || certificate->common_name.empty()) return std::optional<User>();
+  if (!certificate->verified) return Fail(UnauthorizedError());
+  User user;
+  user.name = certificate->common_name;
+  user.groups = certificate->organizations;
+  return std::optional<User>(std::move(user));
+}
+
+}  // namespace homeostat::auth
