@@ -44,6 +44,7 @@ FieldFilter ResetFieldsFor(Arena& arena, std::string_view kind, std::string_view
     rules = {"status"};
     if (kind.ends_with("Deployment")) rules.push_back("status:spec,metadata.labels");
     else if (kind.ends_with("Pod")) rules.push_back("status:spec,metadata.deletionTimestamp,metadata.ownerReferences");
+    else if (kind.ends_with("Widget")) rules.push_back("status:metadata,spec");
     else rules.push_back("status:spec");
     rules.push_back("resize:only spec.containers.*.resources,spec.containers.*.resizePolicy");
   }

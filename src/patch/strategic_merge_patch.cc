@@ -294,7 +294,7 @@ class Merger {
     TRY(CheckItems(list, order, field->merge_key));
     if (!internal::SameKinds(original.items(), wanted.items(), problem)) return Fail(problem);
     bool objects = (original.empty() ? wanted : original).items()[0].IsObject();
-    if (objects && field->merge_key.empty()) return Fail(internal::Other("runtime error: hash of unhashable type map[string]interface {}"));
+    if (objects && field->merge_key.empty()) TRY(CheckUnkeyed(list, order, live_order));
     TRY_ASSIGN(std::vector<Value> ordered, internal::OrderItems(Items(list), {field->merge_key, order.items(), live_order}));
     merged.Set(name, ListOf(ordered));
     done.insert(name);
@@ -310,6 +310,18 @@ class Merger {
         return Fail(internal::Other("value for key " + std::to_string(i) + " is not a map"));
       }
     }
+    return {};
+  }
+
+  // Objects without a merge key have no order to be put in. Upstream notices at one place or another.
+  static Done CheckUnkeyed(const Value& list, const Value& order, const std::vector<Value>& live_order) {
+    for (const Value& one : {list, order}) {
+      for (const Value& item : one.items()) {
+        if (item.IsObject()) return Fail(internal::Other("runtime error: hash of unhashable type map[string]interface {}"));
+      }
+    }
+    if (!order.empty()) return Fail(internal::NotAMap(order.items()[0]));
+    if (!live_order.empty()) return Fail(internal::NoMergeKey(live_order[0], ""));
     return {};
   }
 

@@ -52,14 +52,16 @@ class SetMaker {
     return out_.End(start);
   }
 
-  // Items that are there more than once are owned as one, without what is in them.
+  // Items that are there more than once are owned as one, without what is in them. What is left of an item after removing
+  // all that is in it is null: it has no step of its own, yet its list is not empty.
   FieldSet OfList(const Structure& structure, const Value& value) {
     size_t start = out_.Begin();
     Structure element = structure.ListElement();
     std::vector<std::pair<PathElement, const Value*>> items;
     items.reserve(value.size());
     for (const Value& item : value.items()) {
-      if (auto step = ItemElement(out_.arena(), structure, item)) items.emplace_back(*step, &item);
+      auto step = ItemElement(out_.arena(), structure, item);
+      items.emplace_back(step ? *step : PathElement::Item(Value()), &item);
     }
     std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (size_t i = 0; i < items.size();) {

@@ -47,8 +47,11 @@ Structure::Structure(const Type& type, bool preserve) : type_(&type), preserve_(
       parts_ = kAnyPart;
       list_atomic_ = map_atomic_ = true;
       return;
-    case Form::kIntOrString:
     case Form::kFieldsV1:
+      parts_ = kMapPart;
+      free_form_ = true;
+      return;
+    case Form::kIntOrString:
     case Form::kJson:
     case Form::kSchemaOrBool:
     case Form::kSchemaOrList:
@@ -107,19 +110,33 @@ Structure::Child Structure::MapChild(std::string_view name) const {
 
 namespace {
 
-// The default that stands in OpenAPI, which is what apply goes by; absent if there is none.
+// Fields that Go always writes are published with their zero value as the default.
+Value ZeroDefault(const Field& field) {
+  if (field.Has(schema::kPointer) || field.Has(schema::kOmitEmpty)) return {};
+  switch (Structure(*field.type).scalar()) {
+    case Scalar::kString: return Value::StringRef("");
+    case Scalar::kNumeric: return Value::Int(0);
+    case Scalar::kBoolean: return Value::Bool(false);
+    default: return {};
+  }
+}
+
+}  // namespace
+
 Value KeyDefault(Arena& arena, const Type& element, std::string_view name) {
   const Field* field = element.FindField(name);
   if (field == nullptr) return {};
   std::string_view json = field->openapi_default;
   if (json.empty() && element.structural) json = field->default_json;
-  if (json.empty()) return {};
+  if (json.empty()) return element.structural ? Value() : ZeroDefault(*field);
   if (json.size() >= 2 && json.front() == '"' && json.find('\\') == std::string_view::npos) {
     return Value::StringRef(json.substr(1, json.size() - 2));
   }
   Result<Value> parsed = object::ParseJson(arena, json);
   return parsed && *parsed ? *parsed : Value();
 }
+
+namespace {
 
 std::string NoKeys(std::span<const std::string_view> keys) {
   std::string names;

@@ -13,6 +13,7 @@
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
 #include "patch/field_set.h"
+#include "patch/internal/test_widget.h"
 
 namespace homeostat::patch::test {
 
@@ -53,6 +54,7 @@ inline std::string Sorted(const Value& value) {
 
 // "apps/v1 Deployment"
 inline const schema::Type& TypeOf(std::string_view kind) {
+  if (kind == "x.io/v1 Widget") return WidgetType();
   size_t space = kind.find(' '), slash = kind.find('/');
   std::string_view group = slash < space ? kind.substr(0, slash) : std::string_view();
   std::string_view version = slash < space ? kind.substr(slash + 1, space - slash - 1) : kind.substr(0, space);
