@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
@@ -106,7 +107,7 @@ class Conformer {
       case Form::kMap: return ConvertMap(type, value, frame);
       case Form::kSchemaOrBool:
       case Form::kSchemaOrList:
-      case Form::kSchemaOrStrings: return ConvertVariant(type, value);
+      case Form::kSchemaOrStrings: return ConvertVariant(type, value, frame);
       case Form::kFieldsV1:
       case Form::kRawExtension:
       case Form::kJson: return value.IsNull() ? Value() : value;
@@ -127,7 +128,7 @@ class Conformer {
         if (value.IsInt() && !type.structural) return Value::Double(static_cast<double>(value.AsInt()));
         return value.IsNumber() ? value : WrongKind(type, value, frame);
       case Form::kBytes: return ConvertBytes(type, value, frame);
-      default: return ConvertCanonical(type, value);
+      default: return ConvertCanonical(type, value, frame);
     }
   }
 
@@ -160,11 +161,27 @@ class Conformer {
     return Value::BytesCopy(arena_, octets);
   }
 
-  Value ConvertCanonical(const Type& type, const Value& value) {
+  Value ConvertCanonical(const Type& type, const Value& value, const Frame* frame) {
     if (type.structural) return value;
+    if (!value.IsString() && type.form != Form::kQuantity) return ConvertNumberForm(type, value, frame);
     auto canonical = internal::CanonicalScalar(arena_, type.form, value);
     if (canonical) return *canonical;
     HardError(std::move(canonical.error()));
+    return {};
+  }
+
+  // What is no text where Go's own decoders want one; int-or-string takes numbers, too.
+  Value ConvertNumberForm(const Type& type, const Value& value, const Frame* frame) {
+    if (type.form == Form::kDuration && value.IsNull()) {
+      HardError("time: invalid duration \"\"");
+      return {};
+    }
+    bool number = type.form == Form::kIntOrString;
+    const Type& wanted = ScalarType(number ? Form::kInt32 : Form::kString);
+    bool fits = value.IsInt() && value.AsInt() == static_cast<int32_t>(value.AsInt());
+    if (number && fits) return value;
+    std::string found = number && value.IsNumber() ? "number " + internal::NumberText(value) : std::string(internal::JsonKindName(value));
+    HardError(TypeError(wanted, found, frame));
     return {};
   }
 
@@ -267,26 +284,27 @@ class Conformer {
     return converted ? converted : internal::ZeroElement(element);
   }
 
-  // A schema or something else. Go decodes these by themselves: errors name paths within them, and unknown fields in them
-  // are not reported.
-  Value ConvertVariant(const Type& type, const Value& value) {
+  // A schema or something else. Go decodes these by themselves: unknown fields in them are not reported, and it stops at
+  // an error in them.
+  Value ConvertVariant(const Type& type, const Value& value, const Frame* frame) {
     if (value.IsBool() && type.form == Form::kSchemaOrBool) return value;
     bool list = value.IsList() && type.form != Form::kSchemaOrBool;
     if (!value.IsObject() && !list) {
-      if (type.form == Form::kSchemaOrBool) HardError("boolean or JSON schema expected");
+      if (type.form == Form::kSchemaOrBool && !value.IsNull()) HardError("boolean or JSON schema expected");
       return {};
     }
-    ConformReport* report = report_;
-    report_ = nullptr;
+    ConformReport* report = std::exchange(report_, nullptr);
+    std::optional<std::string> earlier = std::exchange(soft_error_, std::nullopt);
     Value result;
     if (list) {
       const Type items{.form = Form::kList, .element = &ElementType(type)};
-      result = ConvertList(items, value, nullptr);
+      result = ConvertList(items, value, frame);
     } else {
-      result = ConvertStruct(ElementType(type), value, nullptr);
+      result = ConvertStruct(internal::ObjectType(type), value, frame);
     }
     report_ = report;
-    if (soft_error_ && !hard_error_) HardError(*soft_error_);
+    if (soft_error_) HardError(*std::exchange(soft_error_, std::nullopt));
+    if (earlier) soft_error_ = std::move(earlier);
     return list && result.empty() ? Value() : result;
   }
 
@@ -303,11 +321,17 @@ class Conformer {
 
   // Go goes on after such an error and reports the first.
   Value SoftError(const Type& type, std::string_view found, const Frame* frame) {
-    if (soft_error_) return {};
+    if (!soft_error_) soft_error_ = TypeError(type, found, frame);
+    return {};
+  }
+
+  static std::string TypeError(const Type& type, std::string_view found, const Frame* frame) {
     std::string message = "json: cannot unmarshal " + std::string(found) + " into Go ";
-    const Frame* innermost = frame;
-    while (innermost != nullptr && innermost->field == nullptr && !innermost->go_root) innermost = innermost->parent;
-    if (innermost != nullptr && innermost->go_root) innermost = nullptr;
+    const Frame* innermost = nullptr;
+    for (const Frame* at = frame; at != nullptr && !at->go_root; at = at->parent) {
+      // Of a field within a schema variant Go names the struct that holds the variant.
+      if (at->field != nullptr && (innermost == nullptr || internal::IsVariant(at->field->type->form))) innermost = at;
+    }
     if (innermost == nullptr) {
       message += "value";
     } else {
@@ -315,8 +339,7 @@ class Conformer {
       AppendGoPath(frame, path);
       message += "struct field " + std::string(innermost->type->go_name) + "." + path;
     }
-    soft_error_ = message + " of type " + GoTypeName(type);
-    return {};
+    return message + " of type " + GoTypeName(type);
   }
 
   // Go stops at such an error, whatever it found before.

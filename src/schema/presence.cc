@@ -51,6 +51,7 @@ Value ZeroElement(const Type& type) {
     case Form::kDuration: return Value::StringRef("0s");
     case Form::kStruct: return Value::EmptyObject();
     case Form::kSchemaOrBool: return Value::Bool(false);
+    case Form::kList: return type.wrapped_on_wire ? Value::EmptyList() : Value::Null();  // a message of its own: never nil once stored
     default: return Value::Null();
   }
 }

@@ -12,8 +12,8 @@ namespace homeostat::schema::internal {
 // The canonical value, or Go's error text.
 using ScalarResult = std::expected<object::Value, std::string>;
 
-// kQuantity, kTime, kMicroTime, kDuration and kIntOrString. The value is neither absent nor null, except that a null
-// duration is an error to Go and comes here. A zero time gives Null.
+// kQuantity, of any value that is neither absent nor null; kTime, kMicroTime, kDuration and kIntOrString, of strings. A
+// zero time gives Null.
 ScalarResult CanonicalScalar(object::Arena& arena, Form form, const object::Value& value);
 
 // A canonical time as protobuf has it. Absent, null and what is no time are zero.
@@ -29,6 +29,9 @@ ScalarResult TimeFromWire(object::Arena& arena, Form form, const WireTime& time)
 // A canonical duration's length; 0 for what is none. And back.
 int64_t DurationNanoseconds(const object::Value& value);
 object::Value DurationText(object::Arena& arena, int64_t nanoseconds);
+
+// Compares two canonical quantities by their numbers; absent ones are zero.
+int CompareQuantities(const object::Value& a, const object::Value& b);
 
 // What Go's JSON errors call the value: string, number, bool, array, object, null.
 std::string_view JsonKindName(const object::Value& value);

@@ -1,0 +1,141 @@
+// JSON and protobuf against what Kubernetes' own serializers wrote.
+#include <gtest/gtest.h>
+
+#include "homeostat/object/json.h"
+#include "homeostat/schema/conform.h"
+#include "homeostat/schema/json_encoder.h"
+#include "homeostat/schema/protobuf.h"
+#include "schema/internal/test_data.h"
+
+namespace homeostat::schema {
+namespace {
+
+using object::Arena;
+using object::Value;
+
+// The first place where two texts differ, with what surrounds it.
+std::string Difference(std::string_view wanted, std::string_view got) {
+  if (wanted == got) return {};
+  size_t at = 0;
+  while (at < std::min(wanted.size(), got.size()) && wanted[at] == got[at]) ++at;
+  size_t from = at < 60 ? 0 : at - 60;
+  return "wanted …" + std::string(wanted.substr(from, 140)) + "…\n   got …" + std::string(got.substr(from, 140)) + "…";
+}
+
+struct Recorded {
+  Value line;
+  std::string_view gvk, json, after;
+  std::string protobuf;
+};
+
+Recorded ParseRecorded(Arena& arena, const std::string& line) {
+  Recorded recorded;
+  recorded.line = test::Parse(arena, line);
+  recorded.gvk = recorded.line.Get("gvk").AsString();
+  recorded.json = recorded.line.Get("json").AsString();
+  recorded.after = recorded.line.Get("after").AsString(recorded.json);
+  recorded.protobuf = test::FromBase64(recorded.line.Get("protobuf").AsString());
+  return recorded;
+}
+
+TEST(Codec, ObjectsOfEveryKindAreEncodedAsRecorded) {
+  int count = 0;
+  for (const std::string& line : test::Lines(test::ReadGzip("objects.jsonl.gz"))) {
+    Arena arena;
+    Recorded recorded = ParseRecorded(arena, line);
+    SCOPED_TRACE(recorded.gvk);
+    const Type* type = test::FindType(recorded.gvk);
+    if (type == nullptr) continue;
+    Value typed = test::Typed(arena, *type, recorded.json);
+    EXPECT_EQ(Difference(recorded.after, test::Json(*type, typed)), "");
+    EXPECT_EQ(Difference(test::Hex(recorded.protobuf), test::Hex(EncodeProtobufObject(*type, typed))), "");
+    ++count;
+  }
+  EXPECT_GT(count, 190);
+}
+
+TEST(Codec, ObjectsOfEveryKindAreDecodedFromProtobuf) {
+  for (const std::string& line : test::Lines(test::ReadGzip("objects.jsonl.gz"))) {
+    Arena arena;
+    Recorded recorded = ParseRecorded(arena, line);
+    SCOPED_TRACE(recorded.gvk);
+    const Type* type = test::FindType(recorded.gvk);
+    if (type == nullptr) continue;
+    auto decoded = DecodeProtobufObject(arena, recorded.protobuf, *type);
+    ASSERT_TRUE(decoded.has_value()) << decoded.error().message();
+    EXPECT_EQ(Difference(recorded.after, test::Json(*type, *decoded)), "");
+    Value typed = test::Typed(arena, *type, recorded.json);
+    EXPECT_TRUE(object::Equal(typed, *decoded)) << object::JsonText(typed) << "\n" << object::JsonText(*decoded);
+  }
+}
+
+TEST(Codec, ConformingIsIdempotentAndTheJsonFormLeadsBack) {
+  for (const std::string& line : test::Lines(test::ReadGzip("objects.jsonl.gz"))) {
+    Arena arena;
+    Recorded recorded = ParseRecorded(arena, line);
+    SCOPED_TRACE(recorded.gvk);
+    const Type* type = test::FindType(recorded.gvk);
+    if (type == nullptr) continue;
+    Value typed = test::Typed(arena, *type, recorded.json);
+    ConformReport report;
+    auto again = Conform(arena, typed, *type, report);
+    ASSERT_TRUE(again.has_value()) << again.error().message();
+    EXPECT_TRUE(object::Equal(typed, *again));
+    EXPECT_TRUE(report.problems.empty());
+    Value form = ToJsonForm(arena, *type, typed);
+    std::string form_text;
+    ASSERT_TRUE(object::AppendJson(form_text, form));
+    EXPECT_EQ(Difference(recorded.after, form_text), "");
+    auto back = Conform(arena, form, *type, report);
+    ASSERT_TRUE(back.has_value()) << back.error().message();
+    EXPECT_TRUE(object::Equal(typed, *back));
+  }
+}
+
+// Numbers are told apart by their text in Kubernetes' messages; a parsed tree has no text of them.
+bool IsAboutNumberSpelling(std::string_view error) {
+  return error.find("number 1e3 ") != std::string_view::npos;
+}
+
+// Duplicates are found by the parser, unknown fields later: their order among each other is not that of the text.
+std::vector<std::string> Sorted(std::string_view strict_message) {
+  constexpr std::string_view kTitle = "strict decoding error: ";
+  if (strict_message.starts_with(kTitle)) strict_message.remove_prefix(kTitle.size());
+  std::vector<std::string> problems;
+  while (!strict_message.empty()) {
+    size_t end = std::min(strict_message.find(", "), strict_message.size());
+    problems.emplace_back(strict_message.substr(0, end));
+    strict_message.remove_prefix(std::min(end + 2, strict_message.size()));
+  }
+  std::sort(problems.begin(), problems.end());
+  return problems;
+}
+
+TEST(Codec, TextsAreDecodedOrRefusedAsRecorded) {
+  int count = 0;
+  for (const std::string& line : test::Lines(test::ReadGzip("decoding.jsonl.gz"))) {
+    Arena arena;
+    Recorded recorded = ParseRecorded(arena, line);
+    std::string_view input = recorded.line.Get("input").AsString(), error = recorded.line.Get("error").AsString();
+    if (IsAboutNumberSpelling(error)) continue;
+    SCOPED_TRACE(std::string(recorded.gvk) + " " + std::string(input));
+    const Type* type = test::FindType(recorded.gvk);
+    if (type == nullptr) continue;
+    ConformReport report;
+    std::vector<std::string> duplicates;
+    auto parsed = object::ParseJson(arena, input, &duplicates);
+    ASSERT_TRUE(parsed.has_value());
+    for (const std::string& path : duplicates) report.AddDuplicate(path);
+    auto typed = Conform(arena, *parsed, *type, report);
+    ++count;
+    EXPECT_EQ(typed ? "" : typed.error().message(), error);
+    if (!typed || !error.empty()) continue;
+    EXPECT_EQ(Sorted(report.problems.empty() ? "" : report.StrictMessage()), Sorted(recorded.line.Get("strict").AsString()));
+    EXPECT_EQ(Difference(recorded.json, test::Json(*type, *typed)), "");
+    EXPECT_EQ(Difference(test::Hex(recorded.protobuf), test::Hex(EncodeProtobufObject(*type, *typed))), "");
+  }
+  EXPECT_GT(count, 400);
+}
+
+}  // namespace
+}  // namespace homeostat::schema
