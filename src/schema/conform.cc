@@ -194,7 +194,9 @@ class Conformer {
     for (const Member& member : value.members()) {
       int index = IndexOf(type, member, expected);
       if (index < 0) {
-        if (Value kept = Unknown(type, member, frame)) new (&members[count++]) Member(member.name(), kept);
+        Value kept = Unknown(type, member, frame);
+        // Where anything is kept, custom resources keep null as well.
+        if (kept || (kept.IsNull() && type.structural)) new (&members[count++]) Member(member.name(), kept);
       } else {
         expected = static_cast<size_t>(index) + 1;
         const Field& field = type.fields[static_cast<size_t>(index)];
