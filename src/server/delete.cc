@@ -6,6 +6,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/object/time.h"
 #include "homeostat/schema/conform.h"
+#include "homeostat/schema/protobuf.h"
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"

@@ -36,16 +36,41 @@ bool VersionBefore(const std::string& a, const std::string& b) {
   return a < b;
 }
 
-// The order in which aggregated discovery lists the groups: upstream's APIService priorities (groups.tsv).
-constexpr std::string_view kGroupOrder[] = {
-    "", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling",
-    "batch", "certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
-    "admissionregistration.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io",
-    "discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io",
-    "storagemigration.k8s.io"};
-size_t GroupRank(std::string_view group) {
-  for (size_t i = 0; i < std::size(kGroupOrder); ++i) if (kGroupOrder[i] == group) return i;
-  return std::size(kGroupOrder);
+// Upstream's priorities of the built-in groups' APIServices (groups.tsv): they order discovery. The group comes first by
+// its own, then a version by its; what is not listed is a custom resource's.
+struct GroupPriority {
+  std::string_view group;
+  int priority;
+  int version_priority;
+};
+constexpr GroupPriority kGroupPriorities[] = {
+    {"", 18000, 1},
+    {"apiregistration.k8s.io", 17900, 15},
+    {"apps", 17800, 15},
+    {"events.k8s.io", 17750, 15},
+    {"authentication.k8s.io", 17700, 15},
+    {"authorization.k8s.io", 17600, 15},
+    {"autoscaling", 17500, 30},
+    {"batch", 17400, 15},
+    {"certificates.k8s.io", 17300, 15},
+    {"networking.k8s.io", 17200, 15},
+    {"policy", 17100, 15},
+    {"rbac.authorization.k8s.io", 17000, 15},
+    {"storage.k8s.io", 16800, 15},
+    {"admissionregistration.k8s.io", 16700, 15},
+    {"apiextensions.k8s.io", 16700, 15},
+    {"scheduling.k8s.io", 16600, 15},
+    {"coordination.k8s.io", 16500, 15},
+    {"node.k8s.io", 16300, 15},
+    {"discovery.k8s.io", 16200, 15},
+    {"resource.k8s.io", 16200, 21},
+    {"flowcontrol.apiserver.k8s.io", 16100, 21},
+    {"internal.apiserver.k8s.io", 16000, 9},
+    {"storagemigration.k8s.io", 15900, 9},
+};
+GroupPriority PriorityOf(std::string_view group) {
+  for (const GroupPriority& entry : kGroupPriorities) if (entry.group == group) return entry;
+  return {group, 1000, 100};
 }
 
 }  // namespace
@@ -126,14 +151,13 @@ void Resources::RebuildGroups() {
   for (const Resource* resource : ordered_) {
     std::string_view group = resource->kind->gvk.group;
     auto found = std::ranges::find_if(groups_, [&](const GroupVersions& g) { return g.group == group; });
-    if (found == groups_.end()) found = groups_.insert(groups_.end(), GroupVersions{std::string(group), {}});
+    if (found == groups_.end()) found = groups_.insert(groups_.end(), GroupVersions{std::string(group), {}, PriorityOf(group).priority, PriorityOf(group).version_priority});
     std::string version(resource->kind->gvk.version);
     if (std::ranges::find(found->versions, version) == found->versions.end()) found->versions.push_back(version);
   }
   for (GroupVersions& entry : groups_) std::ranges::sort(entry.versions, VersionBefore);
   std::ranges::stable_sort(groups_, [](const GroupVersions& a, const GroupVersions& b) {
-    size_t x = GroupRank(a.group), y = GroupRank(b.group);
-    return x != y ? x < y : a.group < b.group;
+    return a.group_priority != b.group_priority ? a.group_priority > b.group_priority : a.group < b.group;
   });
 }
 

@@ -40,6 +40,7 @@ class Resources {
   struct GroupVersions {
     std::string group;
     std::vector<std::string> versions;
+    int group_priority = 1000, version_priority = 100;  // of its APIService
   };
   const std::vector<GroupVersions>& groups() const { return groups_; }
   bool HasGroupVersion(std::string_view group, std::string_view version) const;

@@ -1,0 +1,15 @@
+// The list of what is in this folder: behaviours of kinds, and defaults that depend on other fields. Written out, so that
+// nothing registers itself.
+#pragma once
+
+#include <span>
+
+#include "homeostat/schema/defaults.h"
+#include "kinds/behaviour.h"
+
+namespace homeostat::kinds {
+
+std::span<const Behaviour* const> AllBehaviours();
+std::span<const schema::DefaultHookEntry> DefaultHooks();
+
+}  // namespace homeostat::kinds

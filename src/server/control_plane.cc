@@ -1,0 +1,147 @@
+#include "server/control_plane.h"
+
+#include "admission/plugins.h"
+#include "auth/pki.h"
+#include "homeostat/api/registry.h"
+#include "homeostat/base/ids.h"
+#include "kinds/behaviours.h"
+#include "server/bootstrap.h"
+#include "server/cached_objects.h"
+#include "server/discovery.h"
+#include "server/endpoints.h"
+#include "server/subresources/subresources.h"
+
+namespace homeostat::server {
+namespace {
+
+// Served are the kinds that a default server of this version serves.
+bool IsServed(const schema::Kind& kind) { return kind.served_by_default && kind.feature_gate.empty(); }
+
+// The user under which the server itself writes.
+User LoopbackUser() {
+  User user;
+  user.name = "system:apiserver";
+  user.groups = {std::string(kGroupMasters), std::string(kGroupAuthenticated)};
+  return user;
+}
+
+}  // namespace
+
+class ControlPlane::Impl {
+ public:
+  Impl(Runtime& runtime, ControlPlaneOptions options)
+      : runtime_(runtime),
+        options_(std::move(options)),
+        resources_(api::AllKinds(), IsServed),
+        cache_(runtime, *options_.engine, options_.cache),
+        objects_(cache_, resources_),
+        defaults_(kinds::DefaultHooks()),
+        tokens_(runtime, objects_, options_.tokens),
+        rbac_(objects_),
+        authorizer_({&masters_, &rbac_}),
+        server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, options_.log},
+                {&certificates_, &tokens_}, options_.server),
+        group_(runtime) {
+    SetDecoders(cache_, resources_);
+    admission::AddDefaultPlugins(admission_, admission::PluginParts{runtime, objects_, authorizer_});
+    ServeDiscovery(server_);
+    ServeSubresources(server_, SubresourceParts{tokens_, rbac_, authorizer_});
+    ServeEndpoints(server_, EndpointParts{tokens_, cache_, options_.version});
+    ServeHealth(server_, Checks());
+    ServeVersion(server_, options_.version);
+    ServeIndex(server_);
+  }
+
+  Task<Result<void>> Start();
+  Task<void> MakeKey();
+  std::vector<HealthCheck> Checks();
+
+  Runtime& runtime_;
+  ControlPlaneOptions options_;
+  Resources resources_;
+  cache::Cache cache_;
+  CachedObjects objects_;
+  schema::Defaults defaults_;
+  auth::ServiceAccountTokens tokens_;
+  auth::CertificateAuthenticator certificates_;
+  auth::MastersAuthorizer masters_;
+  auth::RbacAuthorizer rbac_;
+  auth::UnionAuthorizer authorizer_;
+  admission::Chain admission_;
+  ApiServer server_;
+  bool started_ = false;
+  TaskGroup group_;
+};
+
+std::vector<HealthCheck> ControlPlane::Impl::Checks() {
+  auto well = [] { return std::optional<std::string>(); };
+  auto started = [this]() -> std::optional<std::string> {
+    if (started_) return std::nullopt;
+    return "not started yet";
+  };
+  return {
+      {"ping", well},
+      {"log", well},
+      {"etcd", started},
+      {"informer-sync", started, false, true},
+      {"poststarthook/rbac/bootstrap-roles", started},
+      {"poststarthook/start-system-namespaces-controller", started},
+      {"poststarthook/start-apiextensions-controllers", started},
+      {"shutdown", well, false, true},
+  };
+}
+
+// The key is made while the server already serves: it takes longer than the whole rest of a start.
+Task<void> ControlPlane::Impl::MakeKey() {
+  auto work = RunOffLoop<Result<std::string>>(runtime_, [] { return auth::MakeRsaKey(); });
+  auto pem = co_await std::move(work);
+  if (!pem) {
+    options_.log.Error("no key for service account tokens", {{"error", pem.error()}});
+    co_return;
+  }
+  auto key = auth::SigningKey::Load(*pem);
+  if (!key) co_return;
+  if (options_.save_key) options_.save_key(*pem);
+  tokens_.SetKey(*key);
+}
+
+Task<Result<void>> ControlPlane::Impl::Start() {
+  auto load = cache_.Start();
+  CO_TRY(co_await std::move(load));
+  BootstrapOptions bootstrap;
+  bootstrap.service_cidr = options_.service_cidr;
+  bootstrap.advertise_address = options_.advertise_address;
+  bootstrap.advertise_port = options_.advertise_port;
+  bootstrap.authority_certificate = options_.authority_certificate;
+  auto make = Bootstrap(runtime_, cache_, resources_, server_.InProcess(LoopbackUser()), bootstrap);
+  CO_TRY(co_await std::move(make));
+  if (options_.service_account_key.empty()) {
+    group_.Spawn(MakeKey());
+  } else {
+    CO_TRY_ASSIGN(auto key, auth::SigningKey::Load(options_.service_account_key));
+    tokens_.SetKey(std::move(key));
+  }
+  started_ = true;
+  co_return Done();
+}
+
+ControlPlane::ControlPlane(Runtime& runtime, ControlPlaneOptions options)
+    : impl_(std::make_unique<Impl>(runtime, std::move(options))) {}
+ControlPlane::~ControlPlane() = default;
+
+Task<Result<void>> ControlPlane::Start() { return impl_->Start(); }
+Task<void> ControlPlane::Stop() { return impl_->options_.engine->Close(); }
+ApiServer& ControlPlane::server() { return impl_->server_; }
+cache::Cache& ControlPlane::cache() { return impl_->cache_; }
+const kinds::ObjectReader& ControlPlane::objects() const { return impl_->objects_; }
+auth::ServiceAccountTokens& ControlPlane::tokens() { return impl_->tokens_; }
+
+std::shared_ptr<http::Handler> ControlPlane::TransportFor(std::string name, std::vector<std::string> groups) {
+  User user;
+  user.name = std::move(name);
+  user.groups = std::move(groups);
+  user.groups.emplace_back(kGroupAuthenticated);
+  return impl_->server_.InProcess(std::move(user));
+}
+
+}  // namespace homeostat::server

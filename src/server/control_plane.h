@@ -1,0 +1,59 @@
+// ControlPlane: the API server with everything it stands on, put together: store, cache, who may do what, admission, and
+// the objects that every cluster has. In memory and without sockets for tests, on disk behind TLS for `homeostat up`.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "auth/rbac.h"
+#include "auth/service_account_tokens.h"
+#include "cache/cache.h"
+#include "homeostat/base/log.h"
+#include "homeostat/base/runtime.h"
+#include "server/api_server.h"
+#include "server/health.h"
+#include "store/engine.h"
+
+namespace homeostat::server {
+
+struct ControlPlaneOptions {
+  std::unique_ptr<store::Engine> engine;       // required
+  cache::Options cache;
+  ApiServerOptions server;
+  auth::TokenOptions tokens;
+  Logger log;
+  std::string service_cidr = "10.96.0.0/16";
+  std::string advertise_address = "127.0.0.1"; // of the Service `kubernetes`
+  uint16_t advertise_port = 6443;
+  VersionInfo version;
+  // PEM; empty: a key is made off the loop after the start, and handed to save_key.
+  std::string service_account_key;
+  std::function<void(const std::string& pem)> save_key;
+  // The authority that clients check the server with, for ConfigMap kube-root-ca.crt and extension-apiserver-authentication.
+  std::string authority_certificate;
+};
+
+// Loop only. Destroying it drops what is under way; Stop first for a clean end.
+class ControlPlane {
+ public:
+  ControlPlane(Runtime& runtime, ControlPlaneOptions options);
+  ~ControlPlane();
+
+  // Opens the store, loads the cache, makes the objects every cluster has. Ready to serve when it completes.
+  Task<Result<void>> Start();
+  Task<void> Stop();
+
+  ApiServer& server();
+  cache::Cache& cache();
+  const kinds::ObjectReader& objects() const;
+  auth::ServiceAccountTokens& tokens();
+  // A transport for a component of this process, as upstream names its users, e.g. "system:kube-scheduler".
+  std::shared_ptr<http::Handler> TransportFor(std::string user, std::vector<std::string> groups = {});
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace homeostat::server
