@@ -32,12 +32,25 @@ schema::GroupVersionKind KindOf(const Value& config) {
   return {api_version.substr(0, slash), api_version.substr(slash + 1), kind};
 }
 
+// What apply compares and merges: without managedFields, and with its kind said, as upstream's converted objects are. An
+// object that does not exist yet counts as an empty one.
+Value ComparableForm(Arena& arena, const FieldManagerOptions& options, const Value& object) {
+  const schema::Type& type = *options.type;
+  Value bare = object.IsAbsent() ? Value::EmptyObject() : WithoutManagedFields(arena, type, object);
+  Value form = schema::ToJsonForm(arena, type, bare);
+  if (form.Find("apiVersion") != nullptr) return form;
+  object::ObjectBuilder named(arena, form);
+  named.Set("apiVersion", Value::String(arena, options.kind.ApiVersion()));
+  named.Set("kind", Value::StringRef(options.kind.kind));
+  return named.Build();
+}
+
 // What applying takes, put together once.
 class ApplyRequest {
  public:
   ApplyRequest(Arena& arena, const FieldManager& manager, const Value& live, const Value& config, std::string_view name, WallTime now)
       : arena_(arena), manager_(manager), options_(manager.options()), config_(config), now_(TimeText(arena, now)) {
-    live_ = schema::ToJsonForm(arena, *options_.type, live.IsAbsent() ? Value::EmptyObject() : WithoutManagedFields(arena, *options_.type, live));
+    live_ = ComparableForm(arena, options_, live);
     applier_ = Entry(OrUnknown(arena, name), true);
   }
 
@@ -61,7 +74,7 @@ class ApplyRequest {
     if (entries.empty()) {
       // The object was made before anyone kept entries: what it has belongs to a manager of that name.
       Ownership before(arena_, options_, {});
-      auto recorded = before.Update(schema::ToJsonForm(arena_, *options_.type, Value::EmptyObject()), live_, Entry(kBeforeFirstApply, false), now_);
+      auto recorded = before.Update(ComparableForm(arena_, options_, Value()), live_, Entry(kBeforeFirstApply, false), now_);
       if (!recorded) {
         return std::unexpected(Refusal{Status(500, "", "failed to create manager for existing fields: " + recorded.error().message()), {}});
       }
@@ -145,8 +158,7 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
   Value bare = WithoutManagedFields(arena, type, updated);
   bool exists = !live.Path({"metadata", "uid"}).AsString().empty();
   if (managed.empty() && exists) return bare;  // no entries are kept for it until it is applied
-  Value before = schema::ToJsonForm(arena, type, live.IsAbsent() ? Value::EmptyObject() : WithoutManagedFields(arena, type, live));
-  Value after = schema::ToJsonForm(arena, type, bare);
+  Value before = ComparableForm(arena, options_, live), after = ComparableForm(arena, options_, bare);
   if (!CheckTyped(arena, type, before, Duplicates::kAllowed) || !CheckTyped(arena, type, after, Duplicates::kAllowed)) return bare;
   Ownership ownership(arena, options_, std::move(managed));
   ManagedEntry writer{.manager = OrUnknown(arena, manager),

@@ -5,6 +5,9 @@
 
 #include "patch/field_manager.h"
 #include "patch/internal/test_support.h"
+#include "patch/json_patch.h"
+#include "patch/merge_patch.h"
+#include "patch/scale_fields.h"
 #include "patch/strategic_merge_patch.h"
 
 namespace homeostat::patch {
@@ -121,6 +124,53 @@ TEST(Recorded, ServerSideApply) {
     }
   });
   EXPECT_GE(count, 1000u);
+}
+
+TEST(Recorded, ScaleSubresource) {
+  size_t count = 0;
+  test::ForEachRecorded("scale.jsonl.gz", [&](std::string_view line) {
+    ++count;
+    Arena arena;
+    Value recorded = Parse(arena, line);
+    std::vector<ReplicasPath> paths = {{"apps/v1", FieldPathOf({"spec", "replicas"})}, {"x/v1", {}}};
+    auto scale = ScaleManagedFields(arena, recorded.Get("parent"), paths, nullptr);
+    ASSERT_TRUE(scale.has_value()) << scale.error().message();
+    EXPECT_EQ(Sorted(*scale), Sorted(recorded.Get("forScale"))) << line;
+    auto parent = ParentManagedFields(arena, recorded.Get("parent"), recorded.Get("scale"), paths, "apps/v1", nullptr);
+    ASSERT_TRUE(parent.has_value()) << parent.error().message();
+    EXPECT_EQ(Sorted(*parent), Sorted(recorded.Get("want"))) << line;
+  });
+  EXPECT_GE(count, 100u);
+}
+
+template <class Apply>
+void CheckPlainPatches(const char* file, Apply apply) {
+  size_t count = 0;
+  test::ForEachRecorded(file, [&](std::string_view line) {
+    ++count;
+    Arena arena;
+    Value recorded = Parse(arena, line);
+    std::string before = Sorted(recorded.Get("doc"));
+    Result<Value> result = apply(arena, recorded.Get("doc"), recorded.Get("patch"));
+    if (recorded.Get("error").IsAbsent()) {
+      ASSERT_TRUE(result.has_value()) << line;
+      ASSERT_EQ(Sorted(*result), Sorted(recorded.Get("want"))) << line;
+    } else {
+      ASSERT_FALSE(result.has_value()) << Sorted(*result) << "\n" << line;
+    }
+    ASSERT_EQ(Sorted(recorded.Get("doc")), before) << "the document was written to";
+  });
+  EXPECT_GE(count, 100u);
+}
+
+TEST(Recorded, JsonPatch) {
+  CheckPlainPatches("json_patch.jsonl.gz", [](Arena& arena, const Value& document, const Value& patch) { return ApplyJsonPatch(arena, document, patch); });
+}
+
+TEST(Recorded, MergePatch) {
+  CheckPlainPatches("merge_patch.jsonl.gz", [](Arena& arena, const Value& document, const Value& patch) {
+    return ApplyMergePatch(arena, document, patch, PatchDecoding::kLenient);
+  });
 }
 
 }  // namespace
