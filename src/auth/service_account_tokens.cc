@@ -198,7 +198,9 @@ std::string BearerToken(const http::Request& request) {
 Result<std::optional<User>> CertificateAuthenticator::Authenticate(const http::Request& request) {
   const auto& certificate = request.peer_certificate;
   if (!certificate || certificate->common_name.empty()) return std::optional<User>();
-  if (!certificate->verified) return Fail(UnauthorizedError());
+  // A connection outlives its handshake: the certificate's time is looked at for every request.
+  WallTime now = runtime_.WallNow();
+  if (!certificate->verified || now < certificate->not_before || now > certificate->not_after) return Fail(UnauthorizedError());
   User user;
   user.name = certificate->common_name;
   user.groups = certificate->organizations;

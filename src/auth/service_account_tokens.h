@@ -87,7 +87,11 @@ std::string BearerToken(const http::Request& request);
 // A verified client certificate's common name and organizations.
 class CertificateAuthenticator : public Authenticator {
  public:
+  explicit CertificateAuthenticator(Runtime& runtime) : runtime_(runtime) {}
   Result<std::optional<User>> Authenticate(const http::Request& request) override;
+
+ private:
+  Runtime& runtime_;
 };
 
 }  // namespace homeostat::auth

@@ -37,6 +37,7 @@ class ControlPlane::Impl {
         objects_(cache_, resources_),
         defaults_(kinds::DefaultHooks()),
         tokens_(runtime, objects_, options_.tokens),
+        certificates_(runtime),
         rbac_(objects_),
         authorizer_({&masters_, &rbac_}),
         server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, options_.log},

@@ -1,4 +1,4 @@
-#include "server/subresources/binding.h"
+#include "server/subresources/subresources.h"
 
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/core/v1_builders.h"

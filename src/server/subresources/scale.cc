@@ -1,4 +1,4 @@
-#include "server/subresources/scale.h"
+#include "server/subresources/subresources.h"
 
 #include "homeostat/api/autoscaling/v1.h"
 #include "homeostat/api/autoscaling/v1_builders.h"
@@ -9,6 +9,7 @@
 #include "server/field_tracking.h"
 #include "server/metadata.h"
 #include "server/patch.h"
+#include "server/subresources/review.h"
 
 namespace homeostat::server {
 namespace {
@@ -17,12 +18,7 @@ using api::autoscaling::v1::Scale;
 using api::autoscaling::v1::ScaleBuilder;
 
 const schema::Kind& ScaleKind() {
-  static const schema::Kind kind = [] {
-    schema::Kind scale;
-    scale.gvk = {"autoscaling", "v1", "Scale"};
-    scale.type = &Scale::SchemaType();
-    return scale;
-  }();
+  static const schema::Kind kind = BodyKind({"autoscaling", "v1", "Scale"}, Scale::SchemaType());
   return kind;
 }
 

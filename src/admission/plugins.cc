@@ -1,0 +1,10 @@
+#include "admission/plugins.h"
+
+namespace homeostat::admission {
+
+void AddDefaultPlugins(Chain& chain, const PluginParts& parts) {
+  chain.Add(MakeNamespaceLifecycle(parts));
+  chain.Add(MakeServiceAccount(parts));
+}
+
+}  // namespace homeostat::admission

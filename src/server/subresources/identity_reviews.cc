@@ -1,0 +1,68 @@
+// SelfSubjectReview (who am I?) and TokenReview (whose token is this?).
+#include "homeostat/api/authentication/v1.h"
+#include "homeostat/api/authentication/v1_builders.h"
+#include "server/metadata.h"
+#include "server/subresources/review.h"
+#include "server/subresources/subresources.h"
+
+namespace homeostat::server {
+namespace {
+
+namespace v1 = api::authentication::v1;
+
+void FillUser(v1::UserInfoBuilder info, const User& user) {
+  info.set_username(user.name);
+  if (!user.uid.empty()) info.set_uid(user.uid);
+  for (const std::string& group : user.groups) info.add_groups(group);
+  for (const auto& [key, values] : user.extra) {
+    object::Arena arena;
+    object::ListBuilder list(arena);
+    for (const std::string& value : values) list.Append(Value::StringRef(value));
+    info.set_extra(key, schema::Subtree(list.Build()));
+  }
+}
+
+Result<http::Response> AnswerSelf(RequestContext& context) {
+  TRY_ASSIGN(Value body, DecodeReview(context));
+  v1::SelfSubjectReviewBuilder review{schema::Subtree(v1::SelfSubjectReview(body))};
+  review.mutable_metadata().set_creation_timestamp(FormatNow(context.runtime()));
+  review.mutable_metadata().clear_managed_fields();
+  FillUser(review.mutable_status().mutable_user_info(), context.user);
+  return AnswerReview(context, review.FreezeInto(context.arena()));
+}
+
+Result<http::Response> AnswerToken(RequestContext& context, auth::ServiceAccountTokens& tokens) {
+  TRY_ASSIGN(Value body, DecodeReview(context));
+  v1::TokenReview asked(body);
+  if (asked.spec().token().empty()) return Fail(BadRequestError("token is required for TokenReview in authentication"));
+  std::vector<std::string> audiences;
+  for (std::string_view audience : asked.spec().audiences()) audiences.emplace_back(audience);
+  bool default_audience = audiences.empty();
+  if (default_audience) audiences = tokens.options().api_audiences;
+  v1::TokenReviewBuilder review{schema::Subtree(asked)};
+  auto status = review.mutable_status();
+  auto verified = tokens.Verify(asked.spec().token(), audiences);
+  if (verified) {
+    status.set_authenticated(true);
+    verified->user.groups.emplace_back(kGroupAuthenticated);
+    FillUser(status.mutable_user(), verified->user);
+    for (const std::string& audience : verified->audiences) status.add_audiences(audience);
+  } else {
+    status.set_error(verified.error().message());
+  }
+  return AnswerReview(context, review.FreezeInto(context.arena()));
+}
+
+Task<Result<http::Response>> Ready(Result<http::Response> response) { co_return response; }
+
+}  // namespace
+
+void ServeIdentityReviews(ApiServer& server, SubresourceParts parts) {
+  constexpr std::string_view kGroup = "authentication.k8s.io";
+  server.HandleResource(std::string(kGroup), "selfsubjectreviews", "", "create",
+                        [](RequestContext& context) { return Ready(AnswerSelf(context)); });
+  server.HandleResource(std::string(kGroup), "tokenreviews", "", "create",
+                        [parts](RequestContext& context) { return Ready(AnswerToken(context, parts.tokens)); });
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,13 @@
+#include "server/subresources/subresources.h"
+
+namespace homeostat::server {
+
+void ServeSubresources(ApiServer& server, SubresourceParts parts) {
+  ServeScale(server);
+  ServeBinding(server);
+  ServeTokenRequest(server, parts);
+  ServeAccessReviews(server, parts);
+  ServeIdentityReviews(server, parts);
+}
+
+}  // namespace homeostat::server

@@ -1,0 +1,25 @@
+// Everything the server answers for a resource that is not one of the eight verbs on a stored object.
+#pragma once
+
+#include "auth/rbac.h"
+#include "auth/service_account_tokens.h"
+#include "server/api_server.h"
+
+namespace homeostat::server {
+
+struct SubresourceParts {
+  auth::ServiceAccountTokens& tokens;
+  auth::RuleResolver& rules;
+  auth::Authorizer& authorizer;
+};
+
+void ServeSubresources(ApiServer& server, SubresourceParts parts);
+
+// One function per file of this folder.
+void ServeScale(ApiServer& server);
+void ServeBinding(ApiServer& server);
+void ServeTokenRequest(ApiServer& server, SubresourceParts parts);
+void ServeAccessReviews(ApiServer& server, SubresourceParts parts);
+void ServeIdentityReviews(ApiServer& server, SubresourceParts parts);
+
+}  // namespace homeostat::server
