@@ -21,3 +21,8 @@ homeostat_layer(sdk DEPS schema api)
 homeostat_layer(server DEPS admission audit patch sdk)
 target_compile_definitions(homeostat_server PRIVATE HOMEOSTAT_SERVER_DATA="${CMAKE_CURRENT_SOURCE_DIR}/server/data")
 set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/server/data/bootstrap_objects.json)
+
+# The program. jemalloc keeps the resident set small.
+add_executable(homeostat cli/main.cc cli/up.cc)
+target_precompile_headers(homeostat REUSE_FROM homeostat_pch)
+target_link_libraries(homeostat PRIVATE homeostat_server homeostat_http jemalloc)

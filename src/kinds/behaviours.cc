@@ -1,10 +1,14 @@
 #include "kinds/behaviours.h"
 
-#include <algorithm>
+#include "kinds/apiregistration/apiregistration.h"
+#include "kinds/rbac/rbac.h"
 
 namespace homeostat::kinds {
 
-std::span<const Behaviour* const> AllBehaviours() { return {}; }
+std::span<const Behaviour* const> AllBehaviours() {
+  static constexpr const Behaviour* kAll[] = {&kRole, &kClusterRole, &kRoleBinding, &kClusterRoleBinding, &kAPIService};
+  return kAll;
+}
 
 std::span<const schema::DefaultHookEntry> DefaultHooks() { return {}; }
 

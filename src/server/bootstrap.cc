@@ -56,6 +56,7 @@ std::string OwnObjects(const BootstrapOptions& options, std::string_view service
 struct Target {
   std::string path;
   std::string key;
+  bool namespaced = false;
 };
 Target TargetOf(const Resources& resources, const Value& object) {
   std::string_view api_version = object.Get("apiVersion").AsString();
@@ -68,7 +69,7 @@ Target TargetOf(const Resources& resources, const Value& object) {
   std::string path = group.empty() ? "/api/" + std::string(version) : "/apis/" + std::string(group) + "/" + std::string(version);
   if (resource->namespaced()) path += "/namespaces/" + std::string(ns);
   path += "/" + std::string(resource->kind->plural);
-  return {path, StorageKey(*resource->storage, ns, MetadataString(object, "name"))};
+  return {path, StorageKey(*resource->storage, ns, MetadataString(object, "name")), resource->namespaced()};
 }
 
 // What went wrong first, shared by all who create at once.
@@ -88,21 +89,24 @@ Task<void> CreateOne(std::shared_ptr<http::Handler> transport, std::string path,
   if (!*fault) *fault = InternalError("creating an object of " + path + ": " + text);
 }
 
-// Creates those that are missing, all at once, so that they share a few commits.
+// Creates those that are missing, all at once, so that they share a few commits: first what has no namespace, among it the
+// namespaces, then the rest.
 Task<Result<void>> CreateMissing(Runtime& runtime, const cache::Cache& cache, const Resources& resources,
                                  std::shared_ptr<http::Handler> transport, std::string text) {
   object::Arena arena;
   CO_TRY_ASSIGN(Value list, object::ParseJson(arena, text));
   Fault fault = std::make_shared<std::optional<Status>>();
-  TaskGroup group(runtime);
-  for (const Value& object : list.items()) {
-    Target target = TargetOf(resources, object);
-    if (target.path.empty() || cache.Get(target.key)) continue;
-    group.Spawn(CreateOne(transport, target.path, object::JsonText(object), fault));
+  for (bool namespaced : {false, true}) {
+    TaskGroup group(runtime);
+    for (const Value& object : list.items()) {
+      Target target = TargetOf(resources, object);
+      if (target.path.empty() || target.namespaced != namespaced || cache.Get(target.key)) continue;
+      group.Spawn(CreateOne(transport, target.path, object::JsonText(object), fault));
+    }
+    auto join = group.Join();
+    co_await std::move(join);
+    if (*fault) co_return Fail(**fault);
   }
-  auto join = group.Join();
-  co_await std::move(join);
-  if (*fault) co_return Fail(**fault);
   co_return Done();
 }
 

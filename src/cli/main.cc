@@ -1,0 +1,53 @@
+// The homeostat command: reads what it is asked to do and hands over.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/up.h"
+#include "cli/version.h"
+
+namespace homeostat::cli {
+namespace {
+
+void AddUp(CLI::App& app, UpOptions& options) {
+  CLI::App* up = app.add_subcommand("up", "Start a cluster in this process and run it until SIGTERM");
+  auto flag = [up](const std::string& name, auto& value, const std::string& help) {
+    std::string variable = "HOMEOSTAT_" + name;
+    for (char& c : variable) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return up->add_option("--" + name, value, help)->envname(variable);
+  };
+  up->set_config("--config", "", "A file whose keys are these flags' names");
+  flag("data-dir", options.data_dir, "Where the cluster keeps everything; made with mode 0700");
+  flag("listen", options.listen, "Address and port of the API; port 0 picks a free one")->capture_default_str();
+  flag("advertise-address", options.advertise_address, "Address under which others reach the API");
+  flag("store", options.store, "rocksdb or memory")->capture_default_str();
+  flag("node", options.node, "auto, containerd or none: whether this machine is a node of the cluster")->capture_default_str();
+  flag("sim-nodes", options.sim_nodes, "How many simulated nodes to add")->check(CLI::Range(0, 100000));
+  flag("containerd-socket", options.containerd_socket, "An existing containerd to use in place of our own");
+  flag("kubeconfig", options.kubeconfig, "Where to write the administrator's kubeconfig (mode 0600)");
+  flag("service-cidr", options.service_cidr, "Range of the services' addresses")->capture_default_str();
+  flag("controllers", options.controllers, "Run the controllers")->capture_default_str();
+  flag("scheduler", options.scheduler, "Run the scheduler")->capture_default_str();
+  flag("verbosity", options.verbosity, "How much to log: 0, 2, 4 (each request), 6");
+  up->add_option("-v", options.verbosity, "The same as --verbosity");
+  flag("log-format", options.log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{"A Kubernetes cluster in one program"};
+  app.set_version_flag("--version", std::string(kVersion) + " (Kubernetes " + std::string(kGitVersion) + ")");
+  app.require_subcommand(1);
+  UpOptions up;
+  AddUp(app, up);
+  CLI::App* version = app.add_subcommand("version", "Print the version");
+  CLI11_PARSE(app, argc, argv);
+  if (version->parsed()) {
+    fmt::print("homeostat {} (Kubernetes {})\n", kVersion, kGitVersion);
+    return 0;
+  }
+  return RunUp(up);
+}
+
+}  // namespace
+}  // namespace homeostat::cli
+
+int main(int argc, char** argv) { return homeostat::cli::Main(argc, argv); }

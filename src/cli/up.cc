@@ -1,0 +1,218 @@
+#include "cli/up.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "auth/pki.h"
+#include "cli/version.h"
+#include "homeostat/base/files.h"
+#include "homeostat/base/log.h"
+#include "homeostat/base/runtime.h"
+#include "http/server.h"
+#include "server/bootstrap.h"
+#include "server/control_plane.h"
+
+namespace homeostat::cli {
+namespace {
+
+constexpr Duration kShutdownGrace = std::chrono::milliseconds(500);
+
+std::string DefaultDataDirectory() {
+  if (geteuid() == 0) return "/var/lib/homeostat";
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data != '\0') return std::string(data) + "/homeostat";
+  const char* home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : ".") + "/.local/share/homeostat";
+}
+
+// "127.0.0.1" of "127.0.0.1:6443"; a wildcard is reached through loopback.
+std::string HostOf(std::string_view address) {
+  size_t colon = address.rfind(':');
+  std::string host(address.substr(0, colon));
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  if (host == "0.0.0.0") return "127.0.0.1";
+  if (host == "::") return "::1";
+  return host;
+}
+
+uint16_t PortOf(std::string_view address) {
+  size_t colon = address.rfind(':');
+  return static_cast<uint16_t>(std::atoi(std::string(address.substr(colon + 1)).c_str()));
+}
+
+// The cluster while it runs; members stop in reverse order of their making.
+class Cluster {
+ public:
+  Cluster(RealRuntime& runtime, UpOptions options) : runtime_(runtime), options_(std::move(options)) {
+    if (options_.data_dir.empty()) options_.data_dir = DefaultDataDirectory();
+    if (options_.kubeconfig.empty()) options_.kubeconfig = options_.data_dir + "/admin.kubeconfig";
+    LogOptions log;
+    log.verbosity = options_.verbosity;
+    if (options_.log_format == "text") log.format = LogOptions::Format::kText;
+    if (options_.log_format == "json") log.format = LogOptions::Format::kJson;
+    log_ = Logger::Make(runtime_, log);
+  }
+
+  Task<Result<void>> Start();
+  Task<void> Stop();
+
+ private:
+  Result<void> OpenDirectory();
+  Result<void> Listen();
+  Task<Result<void>> StartControlPlane();
+  Result<void> StartServing();
+  Result<std::unique_ptr<store::Engine>> MakeEngine();
+  std::string ServiceAccountKeyFile() const { return options_.data_dir + "/pki/sa.key"; }
+
+  RealRuntime& runtime_;
+  UpOptions options_;
+  Logger log_;
+  std::optional<DirectoryLock> lock_;
+  auth::Pki pki_;
+  std::unique_ptr<Listener> listener_;
+  std::string address_;
+  std::unique_ptr<server::ControlPlane> control_plane_;
+  std::unique_ptr<http::Server> server_;
+};
+
+Result<void> Cluster::OpenDirectory() {
+  umask(0077);
+  TRY(MakeDirectories(options_.data_dir, 0700));
+  TRY_ASSIGN(lock_, DirectoryLock::Acquire(options_.data_dir));
+  return {};
+}
+
+Result<void> Cluster::Listen() {
+  TRY_ASSIGN(listener_, runtime_.network().Listen(options_.listen));
+  address_ = listener_->address();
+  std::string host = options_.advertise_address.empty() ? HostOf(address_) : options_.advertise_address;
+  options_.advertise_address = host;
+  auth::PkiOptions pki;
+  pki.directory = options_.data_dir + "/pki";
+  pki.server_dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                          "kubernetes.default.svc.cluster.local"};
+  TRY_ASSIGN(std::string service_address, server::FirstServiceAddress(options_.service_cidr));
+  pki.server_ip_addresses = {"127.0.0.1", "::1", service_address};
+  if (host != "127.0.0.1" && host != "::1") pki.server_ip_addresses.push_back(host);
+  TRY_ASSIGN(pki_, auth::LoadPki(runtime_, pki));
+  return {};
+}
+
+Result<std::unique_ptr<store::Engine>> Cluster::MakeEngine() {
+  if (options_.store == "memory") return store::MakeMemoryEngine(runtime_);
+  if (options_.store == "rocksdb") {
+    store::RocksDbOptions rocksdb;
+    rocksdb.directory = options_.data_dir + "/store";
+    return store::MakeRocksDbEngine(runtime_, rocksdb);
+  }
+  return Fail(SystemError("--store " + options_.store + " is not known; it can be rocksdb or memory"));
+}
+
+Task<Result<void>> Cluster::StartControlPlane() {
+  server::ControlPlaneOptions options;
+  CO_TRY_ASSIGN(options.engine, MakeEngine());
+  options.log = log_;
+  options.service_cidr = options_.service_cidr;
+  options.advertise_address = options_.advertise_address;
+  options.advertise_port = PortOf(address_);
+  options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
+  options.authority_certificate = pki_.authority.certificate;
+  if (auto key = ReadFile(ServiceAccountKeyFile())) options.service_account_key = *key;
+  options.save_key = [this](const std::string& pem) {
+    if (auto written = WriteFileAtomically(ServiceAccountKeyFile(), pem, 0600); !written) {
+      log_.Error("the key for service account tokens could not be kept", {{"error", written.error()}});
+    }
+  };
+  control_plane_ = std::make_unique<server::ControlPlane>(runtime_, std::move(options));
+  auto start = control_plane_->Start();
+  co_return co_await std::move(start);
+}
+
+Result<void> Cluster::StartServing() {
+  TlsServerOptions tls;
+  tls.certificate = pki_.server.certificate;
+  tls.private_key = pki_.server.private_key;
+  tls.client_ca = pki_.authority.certificate;
+  TRY_ASSIGN(std::shared_ptr<TlsServer> secure, TlsServer::Make(tls));
+  server_ = std::make_unique<http::Server>(runtime_, std::move(listener_), std::move(secure), control_plane_->server());
+  server_->Start();
+  std::string host = HostOf(address_);
+  if (host.find(':') != host.npos) host = "[" + host + "]";
+  std::string url = fmt::format("https://{}:{}", host, PortOf(address_));
+  std::string kubeconfig = auth::MakeKubeconfig(url, pki_.authority.certificate, pki_.admin, "homeostat", "kubernetes-admin");
+  TRY(WriteFileAtomically(options_.kubeconfig, kubeconfig, 0600));
+  fmt::print("homeostat is ready at {}; export KUBECONFIG={}\n", url, options_.kubeconfig);
+  std::fflush(stdout);
+  return {};
+}
+
+Task<Result<void>> Cluster::Start() {
+  CO_TRY(OpenDirectory());
+  CO_TRY(Listen());
+  auto control_plane = StartControlPlane();
+  CO_TRY(co_await std::move(control_plane));
+  co_return StartServing();
+}
+
+Task<void> Cluster::Stop() {
+  if (server_) {
+    auto shutdown = server_->Shutdown(kShutdownGrace);
+    co_await std::move(shutdown);
+    server_.reset();
+  }
+  if (control_plane_) {
+    auto stop = control_plane_->Stop();
+    co_await std::move(stop);
+    control_plane_.reset();
+  }
+}
+
+struct Outcome {
+  int code = 0;
+};
+
+Task<void> StartCluster(RealRuntime& runtime, Cluster& cluster, Outcome& outcome) {
+  auto start = cluster.Start();
+  auto started = co_await std::move(start);
+  if (started) co_return;
+  fmt::print(stderr, "homeostat: {}\n", started.error().message());
+  outcome.code = 1;
+  auto stop = cluster.Stop();
+  co_await std::move(stop);
+  runtime.Stop();
+}
+
+Task<void> StopCluster(RealRuntime& runtime, Cluster& cluster) {
+  auto stop = cluster.Stop();
+  co_await std::move(stop);
+  runtime.Stop();
+}
+
+}  // namespace
+
+int RunUp(const UpOptions& options) {
+  std::unique_ptr<RealRuntime> runtime = RealRuntime::Make();
+  Outcome outcome;
+  {
+    Cluster cluster(*runtime, options);
+    TaskGroup group(*runtime);
+    bool stopping = false;
+    auto stop = [&] {
+      // A second signal does not wait.
+      if (std::exchange(stopping, true)) _exit(130);
+      group.Spawn(StopCluster(*runtime, cluster));
+    };
+    runtime->OnSignal(SIGTERM, stop);
+    runtime->OnSignal(SIGINT, stop);
+    group.Spawn(StartCluster(*runtime, cluster, outcome));
+    runtime->Run();
+  }
+  return outcome.code;
+}
+
+}  // namespace homeostat::cli

@@ -1,0 +1,31 @@
+// up: the composition root. Builds the parts of a cluster, wires them, starts them in one order and stops them in reverse.
+#pragma once
+
+#include <string>
+
+#include "homeostat/base/result.h"
+
+namespace homeostat::cli {
+
+// Values are checked when the cluster starts. Every field can be given as a flag, in the environment (HOMEOSTAT_…) or in a
+// YAML file.
+struct UpOptions {
+  std::string data_dir;                  // empty: /var/lib/homeostat for root, else under XDG_DATA_HOME
+  std::string listen = "127.0.0.1:6443";
+  std::string advertise_address;         // empty: the one listened on
+  std::string store = "rocksdb";         // rocksdb, memory
+  std::string node = "auto";             // auto, containerd, none
+  int sim_nodes = 0;
+  std::string containerd_socket;         // an existing containerd to use
+  std::string kubeconfig;                // where the admin's is written; empty: DATA_DIR/admin.kubeconfig
+  std::string service_cidr = "10.96.0.0/16";
+  bool controllers = true;
+  bool scheduler = true;
+  int verbosity = 0;
+  std::string log_format;                // text, json; empty: text on a terminal
+};
+
+// Runs until SIGTERM or SIGINT; the exit code.
+int RunUp(const UpOptions& options);
+
+}  // namespace homeostat::cli
