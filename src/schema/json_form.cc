@@ -42,11 +42,12 @@ Value StructForm(Arena& arena, const Type& type, const Value& value) {
     Value found;
     if (member != end && member->field == i) found = (member++)->value;
     const Field& field = type.fields[i];
+    auto index = static_cast<uint16_t>(i);
     switch (HowWritten(field, found)) {
       case Written::kNot: break;
-      case Written::kNull: members.emplace_back(field.name, Value::Null()); break;
-      case Written::kZero: members.emplace_back(field.name, ZeroForm(arena, *field.type)); break;
-      case Written::kValue: members.emplace_back(field.name, ValueForm(arena, *field.type, found)); break;
+      case Written::kNull: members.emplace_back(field.name, Value::Null(), index); break;
+      case Written::kZero: members.emplace_back(field.name, ZeroForm(arena, *field.type), index); break;
+      case Written::kValue: members.emplace_back(field.name, ValueForm(arena, *field.type, found), index); break;
     }
   }
   for (; member != end; ++member) {

@@ -49,7 +49,7 @@ bool IsMessage(Form form) { return form >= Form::kQuantity && form != Form::kLis
 
 class Decoder {
  public:
-  explicit Decoder(Arena& arena) : arena_(arena) {}
+  explicit Decoder(Arena& arena) : arena_(arena) { pieces_.reserve(128); }
 
   Result<Value> Run(std::string_view bytes, const Type& type) {
     Value value = ReadStruct(bytes, type);

@@ -249,6 +249,7 @@ std::string TableWriter::ElementType(const Field& field) {
     type.AddText("go_name", string_type->name());
     type.AddText("go_package", string_type->has_go_package() ? string_type->go_package() : file->version);
   }
+  type.AddFlag("list_type_declared", field.shape == Shape::kScalar && field.options.has_list());  // bytes are a list to Go
   std::string constraints = ConstraintsOf(field);
   if (!constraints.empty()) type.Add("constraints", constraints);
   return Anonymous(type.Take());

@@ -1,0 +1,131 @@
+// The documents against those of the real server: the same definitions and operations, but for prose.
+#include "schema/openapi.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "homeostat/api/registry.h"
+#include "homeostat/object/json.h"
+#include "schema/internal/test_data.h"
+
+namespace homeostat::schema {
+namespace {
+
+using object::Arena;
+using object::Member;
+using object::Value;
+
+OpenApiSource Source() {
+  OpenApiSource source;
+  source.kinds = api::AllKinds();
+  source.find_type = [](std::string_view name) { return api::FindType(name); };
+  source.find_type_of_kind = [](const GroupVersionKind& gvk) { return api::FindTypeOfKind(gvk.group, gvk.version, gvk.kind); };
+  source.enums = false;
+  return source;
+}
+
+const std::string& Recorded() {
+  static const std::string text = test::ReadGzip("openapi.json.gz");
+  return text;
+}
+
+// What is compared: without prose, with parameters in place of references to them, and with a lone allOf as what it holds.
+Value Comparable(Arena& arena, const Value& value, const Value& shared, std::string_view parent = {}) {
+  if (value.IsList()) {
+    object::ListBuilder list(arena);
+    for (const Value& item : value.items()) list.Append(Comparable(arena, item, shared, parent));
+    return list.Build();
+  }
+  if (!value.IsObject()) return value;
+  constexpr std::string_view kParameters = "#/parameters/";
+  if (std::string_view target = value.Get("$ref").AsString(); target.starts_with(kParameters)) {
+    return Comparable(arena, shared.Get(target.substr(kParameters.size())), shared);
+  }
+  object::ObjectBuilder object(arena);
+  for (const Member& member : value.members()) {
+    bool prose = member.name() == "description" && member.value.IsString() && parent != "properties";
+    // Unions were never read by any client; they are not in the tables.
+    if (prose || member.name() == "x-kubernetes-unions") continue;
+    if (member.name() == "allOf" && member.value.size() == 1) {
+      object.Append("$ref", member.value.At(0).Get("$ref"));
+    } else {
+      object.Append(member.name(), Comparable(arena, member.value, shared, member.name()));
+    }
+  }
+  return object.Build();
+}
+
+void Differences(const std::string& path, const Value& wanted, const Value& got, std::vector<std::string>& out) {
+  if (object::Equal(wanted, got)) return;
+  if (wanted.IsObject() && got.IsObject()) {
+    for (const Member& member : wanted.members()) Differences(path + "/" + std::string(member.name()), member.value, got.Get(member.name()), out);
+    for (const Member& member : got.members()) {
+      if (wanted.Get(member.name()).IsAbsent()) out.push_back(path + "/" + std::string(member.name()) + ": unwanted " + object::JsonText(member.value).substr(0, 200));
+    }
+    return;
+  }
+  out.push_back(path + ": wanted " + object::JsonText(wanted).substr(0, 300) + " got " + object::JsonText(got).substr(0, 300));
+}
+
+// Group versions that only exist in the scheme of the real server's code.
+void TrimSharedKinds(Arena& arena, Value& document, std::initializer_list<std::string_view> definitions_path) {
+  Value definitions = document.Path(definitions_path);
+  object::ObjectBuilder changed(arena, definitions);
+  for (std::string_view name : {"DeleteOptions", "WatchEvent"}) {
+    std::string full = "io.k8s.apimachinery.pkg.apis.meta.v1." + std::string(name);
+    Value definition = definitions.Get(full);
+    if (definition.IsAbsent()) continue;
+    object::ObjectBuilder without(arena, definition);
+    without.Erase("x-kubernetes-group-version-kind");
+    changed.SetCopyName(full, without.Build());
+  }
+  document = object::WithPath(arena, document, definitions_path, definitions.IsAbsent() ? Value() : changed.Build());
+}
+
+void ExpectSame(const std::string& name, Value wanted, const std::string& text, std::initializer_list<std::string_view> definitions_path) {
+  Arena arena;
+  Value got = test::Parse(arena, text);
+  wanted = Comparable(arena, wanted, wanted.Get("parameters"));
+  got = Comparable(arena, got, got.Get("parameters"));
+  for (Value* document : {&wanted, &got}) {
+    TrimSharedKinds(arena, *document, definitions_path);
+    *document = object::WithPath(arena, *document, {"parameters"}, Value());
+  }
+  std::vector<std::string> differences;
+  Differences(name, wanted, got, differences);
+  EXPECT_EQ(differences.size(), 0u);
+  for (size_t i = 0; i < std::min<size_t>(differences.size(), 25); ++i) ADD_FAILURE() << differences[i];
+}
+
+TEST(OpenApi, Version2IsAsRecorded) {
+  Arena arena;
+  Value recorded = test::Parse(arena, Recorded());
+  ExpectSame("v2", recorded.Get("v2"), OpenApiV2Document(Source()), {"definitions"});
+}
+
+TEST(OpenApi, Version3IsAsRecorded) {
+  Arena arena;
+  Value recorded = test::Parse(arena, Recorded());
+  OpenApiSource source = Source();
+  int count = 0;
+  for (const Member& member : recorded.members()) {
+    std::string path(member.name());
+    if (path == "v2") continue;
+    ++count;
+    size_t slash = path.rfind('/');
+    bool group_version = path == "api/v1" || (path.starts_with("apis/") && std::count(path.begin(), path.end(), '/') == 2);
+    std::string text = !group_version     ? OpenApiV3RootDocument(source, path)
+                       : path == "api/v1" ? OpenApiV3Document(source, "", "v1")
+                                          : OpenApiV3Document(source, path.substr(5, slash - 5), path.substr(slash + 1));
+    ASSERT_FALSE(text.empty()) << path;
+    ExpectSame(path, member.value, text, {"components", "schemas"});
+  }
+  EXPECT_GT(count, 60);
+}
+
+TEST(OpenApi, KnowsNoOtherRoots) { EXPECT_EQ(OpenApiV3RootDocument(Source(), "apps"), ""); }
+
+}  // namespace
+}  // namespace homeostat::schema
