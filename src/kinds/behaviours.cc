@@ -1,16 +1,23 @@
 #include "kinds/behaviours.h"
 
-#include "kinds/apiregistration/apiregistration.h"
-#include "kinds/rbac/rbac.h"
+#include <algorithm>
+
+#include "kinds/defaults/hooks.h"
 
 namespace homeostat::kinds {
 
-std::span<const Behaviour* const> AllBehaviours() {
-  static constexpr const Behaviour* kAll[] = {&kRole, &kClusterRole, &kRoleBinding, &kClusterRoleBinding, &kAPIService};
-  return kAll;
-}
+std::span<const Behaviour* const> AllBehaviours() { return {}; }
 
-std::span<const schema::DefaultHookEntry> DefaultHooks() { return {}; }
+std::span<const schema::DefaultHookEntry> DefaultHooks() {
+  static const std::vector<schema::DefaultHookEntry> hooks = [] {
+    std::vector<schema::DefaultHookEntry> all;
+    for (auto group : {CorePodDefaults(), CoreDefaults(), ResourceListDefaults(), GroupDefaults()}) {
+      all.insert(all.end(), group.begin(), group.end());
+    }
+    return all;
+  }();
+  return hooks;
+}
 
 const Behaviour& FindBehaviour(std::string_view group, std::string_view kind) {
   static constexpr Behaviour kNone;
