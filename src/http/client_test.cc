@@ -163,7 +163,7 @@ TEST(ClientTest, HeadersCannotBeSmuggled) {
 // A server that accepts connections one after the other and plays a script on each: what it says once it has read something.
 class Scripted {
  public:
-  explicit Scripted(uint64_t seed = 1) : runtime_(SimulatedRuntime::Make(seed)), group_(*runtime_) {
+  explicit Scripted(uint64_t seed = World::DefaultSeed()) : runtime_(SimulatedRuntime::Make(seed)), group_(*runtime_) {
     listener_ = *runtime_->network().Listen("127.0.0.1:0");
     group_.Spawn(Accept(this));
   }

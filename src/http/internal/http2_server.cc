@@ -126,6 +126,7 @@ Task<void> Http2Connection::Run() {
 
 void Http2Connection::Shutdown() {
   shutting_down_ = true;
+  Hurry();
   GoAway();
   for (auto& [id, open] : streams()) {
     ServerStream& stream = Mine(*open);

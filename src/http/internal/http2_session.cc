@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kCollectBytes = 256 * 1024;   // framed ahead of the socket
 constexpr size_t kSmallPiece = 1024;           // copied rather than sent as a part of its own
 constexpr uint64_t kNoLimit = uint64_t{1} << 40;
+constexpr Duration kShortLinger = std::chrono::milliseconds(50);
 constexpr size_t kLargestRead = 64 * 1024;
 
 std::string_view View(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
@@ -217,6 +218,7 @@ Http2Session::Http2Session(Runtime& runtime, std::unique_ptr<Stream> stream, Htt
     : runtime_(runtime), options_(options), stream_(std::move(stream)), kick_(runtime), ended_signal_(runtime),
       idle_(runtime, [this] { Terminate(Http2Error::kNone); }), write_(runtime, [this] { End(); }),
       silence_(runtime, [this] { OnSilence(); }), head_(runtime, [this] { End(); }),
+      finish_(runtime, [this] { End(); }),
       group_(std::make_unique<TaskGroup>(runtime)) {
   session_ = Http2Callbacks::MakeSession(this, options_.server);
 }
@@ -271,29 +273,26 @@ bool Http2Session::Alive() const {
 
 Task<void> Http2Session::ReadLoop() {
   std::vector<char> buffer(4096);
-  while (nghttp2_session_want_read(session_) != 0) {
+  while (true) {
     std::span<char> space(buffer);
     auto read = stream_->Read(space);
     Result<size_t> count = co_await read;
     if (!count || *count == 0) break;
+    if (nghttp2_session_want_read(session_) == 0) continue;  // all has been said; see WriteLoop
     Heard();
     ssize_t used = nghttp2_session_mem_recv(session_, reinterpret_cast<const uint8_t*>(buffer.data()), *count);
     Bury();
-    if (used < 0) {
-      // Not even the preface, or a flood of pings: nghttp2 gives up. It says so itself where it can.
-      if (nghttp2_session_want_write(session_) == 0) break;
-      nghttp2_session_terminate_session(session_, NGHTTP2_PROTOCOL_ERROR);
-    }
+    // Not even the preface, or a flood of pings: nghttp2 gives up.
+    if (used < 0) nghttp2_session_terminate_session(session_, NGHTTP2_PROTOCOL_ERROR);
     Kick();
-    if (used < 0) co_return;
     if (*count == buffer.size() && buffer.size() < kLargestRead) buffer.resize(buffer.size() * 2);
   }
-  // What is left to say goes out first, unless the peer is gone; then the writer ends the session.
-  if (nghttp2_session_want_read(session_) != 0 || !Alive()) End();
+  End();
 }
 
 Task<void> Http2Session::WriteLoop() {
-  while (!ended_) {
+  bool failed = false;
+  while (!ended_ && !failed) {
     kicked_ = false;
     std::vector<Bytes> parts = Collect();
     Bury();
@@ -302,7 +301,7 @@ Task<void> Http2Session::WriteLoop() {
       auto write = stream_->Write(std::move(parts));
       Result<void> written = co_await write;
       write_.Clear();
-      if (!written) break;
+      failed = !written;
       continue;
     }
     if (!Alive()) break;
@@ -311,8 +310,12 @@ Task<void> Http2Session::WriteLoop() {
       co_await wait;
     }
   }
-  if (!ended_) stream_->CloseWrite();
-  End();
+  if (ended_) co_return;
+  // A server that can't write has lost its client. A client may still have an answer to read.
+  if (failed && options_.server) co_return End();
+  // Closing a socket with unread input throws away what the peer hasn't fetched yet: the reader goes on until its end.
+  if (!failed) stream_->CloseWrite();
+  finish_.Set(linger_);
 }
 
 std::vector<Bytes> Http2Session::Collect() {
@@ -431,6 +434,11 @@ void Http2Session::GoAway() {
   nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
                         nullptr, 0);
   Kick();
+}
+
+void Http2Session::Hurry() {
+  linger_ = kShortLinger;
+  if (finish_.set()) finish_.Set(linger_);
 }
 
 void Http2Session::Terminate(Http2Error error) {

@@ -105,6 +105,8 @@ class Http2Session {
   void Reset(Http2Stream& stream, Http2Error error);
   // No further streams; the session ends when those that are open have.
   void GoAway();
+  // Waits only a moment for the peer once all has been said.
+  void Hurry();
   // Ends at once, saying why.
   void Terminate(Http2Error error);
   // Opens the window again for bytes that OnData gave.
@@ -151,7 +153,9 @@ class Http2Session {
   bool ping_sent_ = false;
   bool ended_ = false;
   Signal kick_, ended_signal_;
-  Deadline idle_, write_, silence_, head_;
+  // How long the peer may take to end its side once all has been said.
+  Duration linger_ = std::chrono::milliseconds(500);
+  Deadline idle_, write_, silence_, head_, finish_;
   std::unique_ptr<TaskGroup> group_;
 };
 
