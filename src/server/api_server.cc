@@ -7,6 +7,7 @@
 #include "patch/manager_name.h"
 #include "server/encode.h"
 #include "server/request_chain.h"
+#include "server/request_metrics.h"
 #include "server/verbs.h"
 
 namespace homeostat::server {
@@ -24,6 +25,12 @@ Status MethodNotAllowed() {
   StatusDetails details;
   details.shown = true;
   return Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource").WithDetails(details);
+}
+
+Status NoSuchResource() {
+  StatusDetails details;
+  details.shown = true;
+  return Status(404, "NotFound", "the server could not find the requested resource").WithDetails(details);
 }
 
 bool IsReading(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch" || verb == "head" || verb == "options"; }
@@ -112,6 +119,7 @@ class ApiServer::Impl {
   const ResourceHandler* FindHandler(const RequestContext& context) const;
   const PathHandler* FindPath(std::string_view path) const;
   bool Enter(const RequestInfo& info);
+  void Count(const RequestInfo& info, std::string_view method, int code, Duration took);
   void Leave(const RequestInfo& info);
 
   Parts parts_;
@@ -120,7 +128,23 @@ class ApiServer::Impl {
   std::map<std::string, PathHandler, std::less<>> paths_;
   std::map<std::string, ResourceHandler, std::less<>> resource_handlers_;
   int reading_ = 0, mutating_ = 0;
+  std::unique_ptr<RequestMetrics> metrics_;
 };
+
+void ApiServer::Impl::Count(const RequestInfo& info, std::string_view method, int code, Duration took) {
+  std::string verb(method);
+  if (info.verb == "list" || info.verb == "watch" || info.verb == "deletecollection") {
+    verb = info.verb;
+    std::ranges::transform(verb, verb.begin(), [](unsigned char c) { return std::toupper(c); });
+  }
+  // Only what is served is counted by name, so that strangers can't make the series grow.
+  bool known = parts_.resources.Find(info.group, info.version, info.resource) != nullptr;
+  std::string_view scope = !known ? "" : !info.name.empty() ? "resource" : !info.ns.empty() ? "namespace" : "cluster";
+  std::string_view none;
+  metrics_->Finished(verb, known ? info.group : none, known ? info.version : none, known ? info.resource : none,
+                     known ? info.subresource : none, scope, code, took);
+  metrics_->InFlight(reading_, mutating_);
+}
 
 bool ApiServer::Impl::Enter(const RequestInfo& info) {
   if (IsLongRunning(info)) return true;
@@ -167,7 +191,7 @@ Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& cont
   uint32_t verbs = kind.verbs;
   if (!info.subresource.empty()) {
     const schema::Subresource* subresource = kind.FindSubresource(info.subresource);
-    if (subresource == nullptr) co_return NotFoundPage();
+    if (subresource == nullptr) co_return Fail(NoSuchResource());
     if (!IsPartOfObject(*subresource, kind)) co_return Fail(MethodNotAllowed());
     verbs = subresource->verbs;
   }
@@ -263,10 +287,12 @@ Task<http::Response> ApiServer::HandleAs(User user, http::Request request) {
   if (audit_id.empty()) audit_id = NewUuid(impl_->parts_.runtime);
   std::string method = request.method, path = request.path, name = user.name, agent(request.headers.Get("User-Agent"));
   MonotonicTime start = impl_->parts_.runtime.Now();
+  RequestInfo info = ParseRequestInfo(request.method, http::PercentDecode(request.path, false), http::Query::Parse(request.query));
   auto serving = impl_->Serve(std::move(user), std::move(request), audit_id);
   http::Response response = co_await std::move(serving);
   response.headers.Set("Audit-Id", audit_id);
   if (!response.headers.Has("Cache-Control")) response.headers.Set("Cache-Control", "no-cache, private");
+  if (impl_->metrics_ != nullptr) impl_->Count(info, method, response.code, impl_->parts_.runtime.Now() - start);
   Logger log = impl_->parts_.log.V(4);
   if (log.Enabled()) {
     log.Info("request", {{"method", method}, {"path", path}, {"code", response.code}, {"user", name}, {"agent", Dashed(agent)},
@@ -298,6 +324,8 @@ class InProcessTransport : public http::Handler {
 std::shared_ptr<http::Handler> ApiServer::InProcess(User user) {
   return std::make_shared<InProcessTransport>(*this, std::move(user));
 }
+
+void ApiServer::CountInto(MetricsRegistry& registry) { impl_->metrics_ = std::make_unique<RequestMetrics>(registry); }
 
 Parts& ApiServer::parts() { return impl_->parts_; }
 

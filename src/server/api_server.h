@@ -11,6 +11,7 @@
 #include "auth/authenticator.h"
 #include "auth/authorizer.h"
 #include "homeostat/base/http.h"
+#include "homeostat/base/metrics.h"
 #include "server/context.h"
 
 namespace homeostat::server {
@@ -54,6 +55,9 @@ class ApiServer : public http::Handler {
   Task<http::Response> HandleAs(User user, http::Request request);
   // A transport for SDK clients of this process.
   std::shared_ptr<http::Handler> InProcess(User user);
+
+  // Requests are counted in this registry, which must outlive the server, from now on.
+  void CountInto(MetricsRegistry& registry);
 
   Parts& parts();
   // Paths that are served, for the index at /.

@@ -8,7 +8,9 @@
 #include "server/bootstrap.h"
 #include "server/cached_objects.h"
 #include "server/discovery.h"
-#include "server/endpoints.h"
+#include "server/openapi.h"
+#include "server/openid.h"
+#include "server/request_metrics.h"
 #include "server/subresources/subresources.h"
 
 namespace homeostat::server {
@@ -47,7 +49,10 @@ class ControlPlane::Impl {
     admission::AddDefaultPlugins(admission_, admission::PluginParts{runtime, objects_, authorizer_});
     ServeDiscovery(server_);
     ServeSubresources(server_, SubresourceParts{tokens_, rbac_, authorizer_});
-    ServeEndpoints(server_, EndpointParts{tokens_, cache_, options_.version});
+    server_.CountInto(metrics_);
+    ServeOpenIdDocuments(server_, tokens_);
+    ServeOpenApi(server_, options_.version.git_version);
+    ServeMetrics(server_, metrics_, cache_, options_.version);
     ServeHealth(server_, Checks());
     ServeVersion(server_, options_.version);
     ServeIndex(server_);
@@ -69,6 +74,7 @@ class ControlPlane::Impl {
   auth::RbacAuthorizer rbac_;
   auth::UnionAuthorizer authorizer_;
   admission::Chain admission_;
+  MetricsRegistry metrics_;
   ApiServer server_;
   bool started_ = false;
   TaskGroup group_;

@@ -224,7 +224,7 @@ Value StatusValue(object::Arena& arena, const Status& status) {
   builder.set_reason(status.reason());
   builder.set_code(status.code());
   const StatusDetails& details = status.details();
-  if (!details.empty() || details.shown) {
+  if (!details.empty() || details.shown || status.has_details()) {
     auto target = builder.mutable_details();
     if (!details.name.empty()) target.set_name(details.name);
     if (!details.group.empty()) target.set_group(details.group);

@@ -1,6 +1,6 @@
 #include "homeostat/object/json.h"
 #include "server/encode.h"
-#include "server/endpoints.h"
+#include "server/openid.h"
 
 namespace homeostat::server {
 namespace {

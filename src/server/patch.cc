@@ -1,6 +1,8 @@
 // patch: JSON patch, merge patch, strategic merge patch and server-side apply, on an object or a part of it.
 #include "server/patch.h"
 
+#include <algorithm>
+
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/json_encoder.h"
@@ -29,12 +31,10 @@ Result<PatchKind> PatchKindOf(RequestContext& context) {
   if (media == kMergePatchType) return PatchKind::kMerge;
   if (media == kStrategicMergePatchType && !context.resource->custom) return PatchKind::kStrategicMerge;
   if (media == kApplyPatchType) return PatchKind::kApply;
-  std::string accepted(kJsonPatchType);
-  accepted += ", " + std::string(kMergePatchType);
-  if (!context.resource->custom) accepted += ", " + std::string(kStrategicMergePatchType);
-  accepted += ", " + std::string(kApplyPatchType);
-  return Fail(UnsupportedMediaTypeError(
-      "the body of the request was in an unknown format - accepted media types include: " + accepted));
+  // The router refuses it, in its own words.
+  StatusDetails details;
+  details.shown = true;
+  return Fail(UnsupportedMediaTypeError("415: Unsupported Media Type").WithDetails(details));
 }
 
 // A patched object that is none of its kind: upstream reports it as a fault of the patch.
@@ -56,6 +56,30 @@ Result<void> ReportDuplicates(RequestContext& context, const PatchRequest& patch
   return {};
 }
 
+// Go's print of an untyped tree: map[a:1 b:[x y]].
+std::string GoMapText(const Value& value) {
+  std::string text;
+  if (value.IsObject()) {
+    std::vector<object::Member> members(value.members().begin(), value.members().end());
+    std::ranges::sort(members, {}, &object::Member::name);
+    for (const object::Member& member : members) {
+      text += (text.empty() ? "" : " ") + std::string(member.name()) + ":" + GoMapText(member.value);
+    }
+    return "map[" + text + "]";
+  }
+  if (value.IsList()) {
+    for (const Value& item : value.items()) text += (text.empty() ? "" : " ") + GoMapText(item);
+    return "[" + text + "]";
+  }
+  if (value.IsNull()) return "<nil>";
+  return value.IsString() ? std::string(value.AsString()) : object::JsonText(value);
+}
+
+std::string SortedJson(const Value& value) {
+  auto text = object::WriteJson(value, {.sort_names = true});
+  return text ? *text : object::JsonText(value);
+}
+
 // The patched JSON form of the object.
 Result<Value> PatchForm(RequestContext& context, const PatchRequest& patch, const schema::Kind& kind, const Value& form) {
   object::Arena& arena = context.arena();
@@ -74,7 +98,7 @@ Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& pa
   Value form = schema::ToJsonForm(context.arena(), *kind.type, live);
   TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
   // What upstream shows of a patch that makes no object of its kind.
-  schema::BadValue shown(object::JsonText(patch.kind == PatchKind::kStrategicMerge ? patch.patch : patched));
+  schema::BadValue shown(patch.kind == PatchKind::kStrategicMerge ? GoMapText(patch.patch) : SortedJson(patched));
   TRY(ReportDuplicates(context, patch, shown));
   auto object = DecodePatched(context, kind, patched, patch.query.field_validation);
   if (!object) return Fail(InvalidPatch(shown, object.error().message()));

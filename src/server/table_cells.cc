@@ -98,7 +98,7 @@ Value PathCell(Arena& arena, const schema::Column& column, bool structural, cons
   std::vector<Value> found = Find(column.path, object);
   if (found.empty()) return column.fallback.empty() ? ZeroOf(column, structural) : Text(arena, column.fallback);
   Value first = found.front();
-  if (column.type == "date" && first.IsString()) return AgeCell(arena, first, now);
+  if (column.type == "date" && structural && first.IsString()) return AgeCell(arena, first, now);
   if (found.size() == 1 && (first.IsNumber() || first.IsBool() || column.type != "string")) return first;
   std::string text;
   for (const Value& value : found) text += (text.empty() ? "" : ",") + (value.IsString() ? std::string(value.AsString()) : object::JsonText(value));
