@@ -93,9 +93,7 @@ TEST(Codec, ConformingIsIdempotentAndTheJsonFormLeadsBack) {
 }
 
 // Numbers are told apart by their text in Kubernetes' messages; a parsed tree has no text of them.
-bool IsAboutNumberSpelling(std::string_view error) {
-  return error.find("number 1e3 ") != std::string_view::npos;
-}
+bool IsAboutNumberSpelling(std::string_view error) { return error.find("number 1e3 ") != std::string_view::npos; }
 
 // Duplicates are found by the parser, unknown fields later: their order among each other is not that of the text.
 std::vector<std::string> Sorted(std::string_view strict_message) {
@@ -130,7 +128,8 @@ TEST(Codec, TextsAreDecodedOrRefusedAsRecorded) {
     ++count;
     EXPECT_EQ(typed ? "" : typed.error().message(), error);
     if (!typed || !error.empty()) continue;
-    EXPECT_EQ(Sorted(report.problems.empty() ? "" : report.StrictMessage()), Sorted(recorded.line.Get("strict").AsString()));
+    EXPECT_EQ(Sorted(report.problems.empty() ? "" : report.StrictMessage()),
+              Sorted(recorded.line.Get("strict").AsString()));
     EXPECT_EQ(Difference(recorded.json, test::Json(*type, *typed)), "");
     EXPECT_EQ(Difference(test::Hex(recorded.protobuf), test::Hex(EncodeProtobufObject(*type, *typed))), "");
   }

@@ -40,7 +40,8 @@ std::string GoTypeName(const Type& type) {
     std::string package(type.go_package);
     if (package.empty() && type.form == Form::kStruct) {
       // io.k8s.api.apps.v1.DeploymentSpec is of package v1.
-      std::string_view rest = type.name.substr(0, type.name.rfind('.') == std::string_view::npos ? 0 : type.name.rfind('.'));
+      std::string_view rest =
+          type.name.substr(0, type.name.rfind('.') == std::string_view::npos ? 0 : type.name.rfind('.'));
       package = rest.substr(rest.rfind('.') + 1);
     }
     return package.empty() ? std::string(type.go_name) : package + "." + std::string(type.go_name);
@@ -55,11 +56,11 @@ namespace {
 // Where the walk is: one frame on the stack for each step from the root.
 struct Frame {
   const Frame* parent = nullptr;
-  const Type* type = nullptr;    // the struct that `field` belongs to; null for items and entries
+  const Type* type = nullptr;  // the struct that `field` belongs to; null for items and entries
   const Field* field = nullptr;
-  std::string_view key = {};     // of a map's entry
-  size_t index = 0;              // of a list's item
-  bool go_root = false;          // Go decodes the field's value by itself: its errors name paths from there
+  std::string_view key = {};  // of a map's entry
+  size_t index = 0;           // of a list's item
+  bool go_root = false;       // Go decodes the field's value by itself: its errors name paths from there
 };
 
 // spec.containers[0].foo
@@ -102,33 +103,47 @@ class Conformer {
   // A value's typed form; absent if it is zero to Go, or if there was an error.
   Value Convert(const Type& type, const Value& value, const Frame* frame) {
     switch (type.form) {
-      case Form::kStruct: return ConvertStruct(type, value, frame);
-      case Form::kList: return ConvertList(type, value, frame);
-      case Form::kMap: return ConvertMap(type, value, frame);
+      case Form::kStruct:
+        return ConvertStruct(type, value, frame);
+      case Form::kList:
+        return ConvertList(type, value, frame);
+      case Form::kMap:
+        return ConvertMap(type, value, frame);
       case Form::kSchemaOrBool:
       case Form::kSchemaOrList:
-      case Form::kSchemaOrStrings: return ConvertVariant(type, value, frame);
+      case Form::kSchemaOrStrings:
+        return ConvertVariant(type, value, frame);
       case Form::kFieldsV1:
       case Form::kRawExtension:
-      case Form::kJson: return value.IsNull() ? Value() : value;
-      default: return ConvertScalar(type, value, frame);
+      case Form::kJson:
+        return value.IsNull() ? Value() : value;
+      default:
+        return ConvertScalar(type, value, frame);
     }
   }
 
   Value ConvertScalar(const Type& type, const Value& value, const Frame* frame) {
     if (value.IsNull() && type.form != Form::kDuration) return {};
     switch (type.form) {
-      case Form::kBool: return value.IsBool() ? value : WrongKind(type, value, frame);
-      case Form::kString: return value.IsString() ? value : WrongKind(type, value, frame);
-      case Form::kInt32: return ConvertInt(type, value, frame, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
-      case Form::kUint32: return ConvertInt(type, value, frame, 0, std::numeric_limits<uint32_t>::max());
-      case Form::kInt64: return ConvertInt(type, value, frame, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
-      case Form::kUint64: return ConvertInt(type, value, frame, 0, std::numeric_limits<int64_t>::max());
+      case Form::kBool:
+        return value.IsBool() ? value : WrongKind(type, value, frame);
+      case Form::kString:
+        return value.IsString() ? value : WrongKind(type, value, frame);
+      case Form::kInt32:
+        return ConvertInt(type, value, frame, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+      case Form::kUint32:
+        return ConvertInt(type, value, frame, 0, std::numeric_limits<uint32_t>::max());
+      case Form::kInt64:
+        return ConvertInt(type, value, frame, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
+      case Form::kUint64:
+        return ConvertInt(type, value, frame, 0, std::numeric_limits<int64_t>::max());
       case Form::kDouble:
         if (value.IsInt() && !type.structural) return Value::Double(static_cast<double>(value.AsInt()));
         return value.IsNumber() ? value : WrongKind(type, value, frame);
-      case Form::kBytes: return ConvertBytes(type, value, frame);
-      default: return ConvertCanonical(type, value, frame);
+      case Form::kBytes:
+        return ConvertBytes(type, value, frame);
+      default:
+        return ConvertCanonical(type, value, frame);
     }
   }
 
@@ -180,7 +195,8 @@ class Conformer {
     const Type& wanted = ScalarType(number ? Form::kInt32 : Form::kString);
     bool fits = value.IsInt() && value.AsInt() == static_cast<int32_t>(value.AsInt());
     if (number && fits) return value;
-    std::string found = number && value.IsNumber() ? "number " + internal::NumberText(value) : std::string(internal::JsonKindName(value));
+    std::string found = number && value.IsNumber() ? "number " + internal::NumberText(value)
+                                                   : std::string(internal::JsonKindName(value));
     HardError(TypeError(wanted, found, frame));
     return {};
   }
@@ -201,7 +217,8 @@ class Conformer {
         expected = static_cast<size_t>(index) + 1;
         const Field& field = type.fields[static_cast<size_t>(index)];
         // The metadata of custom resources is a Go struct within something that is none.
-        Frame here{.parent = frame, .type = &type, .field = &field, .go_root = type.structural && !field.type->structural};
+        Frame here{
+            .parent = frame, .type = &type, .field = &field, .go_root = type.structural && !field.type->structural};
         Value converted = Convert(*field.type, member.value, &here);
         if (Value kept = Kept(type, field, member.value, converted); !kept.IsAbsent()) {
           new (&members[count++]) Member(field.name, kept, static_cast<uint16_t>(index));
@@ -286,8 +303,8 @@ class Conformer {
     return converted ? converted : internal::ZeroElement(element);
   }
 
-  // A schema or something else. Go decodes these by themselves: unknown fields in them are not reported, and it stops at
-  // an error in them.
+  // A schema or something else. Go decodes these by themselves: unknown fields in them are not reported, and it stops
+  // at an error in them.
   Value ConvertVariant(const Type& type, const Value& value, const Frame* frame) {
     if (value.IsBool() && type.form == Form::kSchemaOrBool) return value;
     bool list = value.IsList() && type.form != Form::kSchemaOrBool;

@@ -26,9 +26,9 @@ struct Plan;
 struct FieldPlan {
   uint16_t index = 0;
   const Field* field = nullptr;
-  Value default_value;          // absent if there is none
-  Plan* below = nullptr;        // of the field's type; null if nothing is to be done there
-  bool walk_absent = false;     // an absent value still has defaults within
+  Value default_value;       // absent if there is none
+  Plan* below = nullptr;     // of the field's type; null if nothing is to be done there
+  bool walk_absent = false;  // an absent value still has defaults within
 };
 
 // What is to be done for values of one type.
@@ -103,7 +103,9 @@ class Walk {
     return changed ? changed->Build() : list;
   }
 
-  Value ApplyEntries(const Plan& plan, const Value& map) { return plan.element == nullptr ? map : ApplyUnknown(*plan.element, map); }
+  Value ApplyEntries(const Plan& plan, const Value& map) {
+    return plan.element == nullptr ? map : ApplyUnknown(*plan.element, map);
+  }
 
   // Entries of a map, or further members of a struct.
   Value ApplyUnknown(const Plan& element, const Value& object) {
@@ -155,7 +157,8 @@ class Defaults::Plans {
       if (!type.name.empty() && entry.type_name == type.name) plan->hooks.push_back(entry.hook);
     }
     if (type.form == Form::kStruct) {
-      for (size_t i = 0; i < type.fields.size(); ++i) plan->fields.push_back(LearnField(type, static_cast<uint16_t>(i)));
+      for (size_t i = 0; i < type.fields.size(); ++i)
+        plan->fields.push_back(LearnField(type, static_cast<uint16_t>(i)));
     }
     if (type.element != nullptr && !internal::IsVariant(type.form)) plan->element = Learn(*type.element);
     return plan;

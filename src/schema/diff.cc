@@ -98,7 +98,8 @@ bool IsEqual(const Type& type, const Value& a, const Value& b) {
       break;
     case Form::kFieldsV1:
     case Form::kRawExtension:
-    case Form::kJson: return (!a && !b) || object::Equal(a, b);
+    case Form::kJson:
+      return (!a && !b) || object::Equal(a, b);
     default:
       if (!type.structural && internal::IsZero(type, a) && internal::IsZero(type, b)) return true;
       if (a.IsList() && b.IsList()) return IsEqualList(type, a, b);

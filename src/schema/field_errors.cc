@@ -50,15 +50,22 @@ BadValue::BadValue(double value) {
   char text[32];
   double magnitude = value < 0 ? -value : value;
   bool exponent = magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e21);
-  auto end = std::to_chars(text, text + sizeof text, value, exponent ? std::chars_format::scientific : std::chars_format::fixed).ptr;
+  auto end = std::to_chars(text, text + sizeof text, value,
+                           exponent ? std::chars_format::scientific : std::chars_format::fixed)
+                 .ptr;
   text_.assign(text, end);
 }
 
 BadValue::BadValue(const object::Value& value) {
   switch (value.kind()) {
-    case object::ValueKind::kString: text_ = GoQuote(value.AsString()); break;
-    case object::ValueKind::kDouble: text_ = BadValue(value.AsDouble()).text_; break;
-    default: text_ = object::JsonText(value);
+    case object::ValueKind::kString:
+      text_ = GoQuote(value.AsString());
+      break;
+    case object::ValueKind::kDouble:
+      text_ = BadValue(value.AsDouble()).text_;
+      break;
+    default:
+      text_ = object::JsonText(value);
   }
 }
 
@@ -95,7 +102,8 @@ void FieldErrors::TypeInvalid(const FieldPath& path, const BadValue& value, std:
   Report(path, "FieldValueTypeInvalid", "Invalid value", value.text(), detail);
 }
 
-void FieldErrors::NotSupported(const FieldPath& path, const BadValue& value, std::span<const std::string_view> supported) {
+void FieldErrors::NotSupported(const FieldPath& path, const BadValue& value,
+                               std::span<const std::string_view> supported) {
   std::string detail;
   for (std::string_view one : supported) {
     detail += detail.empty() ? "supported values: " : ", ";

@@ -18,7 +18,8 @@ TEST(FieldPath, PrintsLikeUpstream) {
 }
 
 TEST(FieldPath, ChainsOfTemporariesMayBeKept) {
-  FieldPath path = FieldPath("a").Child("b").Index(1).Child("c").Key("d").Child("e").Index(22).Child("f").Child("g").Child("h");
+  FieldPath path =
+      FieldPath("a").Child("b").Index(1).Child("c").Key("d").Child("e").Index(22).Child("f").Child("g").Child("h");
   EXPECT_EQ(path.String(), "a.b[1].c[d].e[22].f.g.h");
   FieldPath copy = path.Child("i");
   FieldPath again = copy;

@@ -33,12 +33,18 @@ void VisitSorted(std::span<const Member> members, Visit visit) {
 
 void WriteScalar(JsonOutput& out, const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kBool: return out.Text(value.AsBool() ? "true" : "false");
-    case ValueKind::kInt: return out.Int(value.AsInt());
-    case ValueKind::kDouble: return out.Double(value.AsDouble());
-    case ValueKind::kString: return out.String(value.AsString());
-    case ValueKind::kBytes: return out.Base64(value.AsString());
-    default: return out.Text("null");
+    case ValueKind::kBool:
+      return out.Text(value.AsBool() ? "true" : "false");
+    case ValueKind::kInt:
+      return out.Int(value.AsInt());
+    case ValueKind::kDouble:
+      return out.Double(value.AsDouble());
+    case ValueKind::kString:
+      return out.String(value.AsString());
+    case ValueKind::kBytes:
+      return out.Base64(value.AsString());
+    default:
+      return out.Text("null");
   }
 }
 
@@ -46,17 +52,23 @@ void WriteScalar(JsonOutput& out, const Value& value) {
 std::string_view ZeroText(Form form) {
   switch (form) {
     case Form::kBool:
-    case Form::kSchemaOrBool: return "false";
+    case Form::kSchemaOrBool:
+      return "false";
     case Form::kInt32:
     case Form::kInt64:
     case Form::kUint32:
     case Form::kUint64:
     case Form::kDouble:
-    case Form::kIntOrString: return "0";
-    case Form::kString: return "\"\"";
-    case Form::kQuantity: return "\"0\"";
-    case Form::kDuration: return "\"0s\"";
-    default: return "null";
+    case Form::kIntOrString:
+      return "0";
+    case Form::kString:
+      return "\"\"";
+    case Form::kQuantity:
+      return "\"0\"";
+    case Form::kDuration:
+      return "\"0s\"";
+    default:
+      return "null";
   }
 }
 
@@ -67,11 +79,15 @@ class Encoder {
 
   void Write(const Type& type, const Value& value) {
     switch (value.kind()) {
-      case ValueKind::kObject: return WriteObject(internal::ObjectType(type), value);
-      case ValueKind::kList: return WriteList(ElementType(type), value, type.element_nullable);
+      case ValueKind::kObject:
+        return WriteObject(internal::ObjectType(type), value);
+      case ValueKind::kList:
+        return WriteList(ElementType(type), value, type.element_nullable);
       case ValueKind::kAbsent:
-      case ValueKind::kNull: return WriteZero(type);
-      default: return WriteScalar(out_, value);
+      case ValueKind::kNull:
+        return WriteZero(type);
+      default:
+        return WriteScalar(out_, value);
     }
   }
 
@@ -128,9 +144,14 @@ class Encoder {
       out_.PlainKey(field.name, first);
       first = false;
       switch (how) {
-        case Written::kNull: out_.Text("null"); break;
-        case Written::kZero: WriteZero(*field.type); break;
-        default: Write(*field.type, found);
+        case Written::kNull:
+          out_.Text("null");
+          break;
+        case Written::kZero:
+          WriteZero(*field.type);
+          break;
+        default:
+          Write(*field.type, found);
       }
     }
     for (; member != end; ++member) {  // unknown to the type, and kept

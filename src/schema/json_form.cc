@@ -44,14 +44,22 @@ Value StructForm(Arena& arena, const Type& type, const Value& value) {
     const Field& field = type.fields[i];
     auto index = static_cast<uint16_t>(i);
     switch (HowWritten(field, found)) {
-      case Written::kNot: break;
-      case Written::kNull: members.emplace_back(field.name, Value::Null(), index); break;
-      case Written::kZero: members.emplace_back(field.name, ZeroForm(arena, *field.type), index); break;
-      case Written::kValue: members.emplace_back(field.name, ValueForm(arena, *field.type, found), index); break;
+      case Written::kNot:
+        break;
+      case Written::kNull:
+        members.emplace_back(field.name, Value::Null(), index);
+        break;
+      case Written::kZero:
+        members.emplace_back(field.name, ZeroForm(arena, *field.type), index);
+        break;
+      case Written::kValue:
+        members.emplace_back(field.name, ValueForm(arena, *field.type, found), index);
+        break;
     }
   }
   for (; member != end; ++member) {
-    members.emplace_back(member->name(), type.element != nullptr ? ValueForm(arena, *type.element, member->value) : member->value);
+    members.emplace_back(member->name(),
+                         type.element != nullptr ? ValueForm(arena, *type.element, member->value) : member->value);
   }
   return internal::CopyMembers(arena, members);
 }
@@ -70,8 +78,10 @@ Value MapForm(Arena& arena, const Type& type, const Value& value) {
 Value ValueForm(Arena& arena, const Type& type, const Value& value) {
   switch (value.kind()) {
     case ValueKind::kAbsent:
-    case ValueKind::kNull: return ZeroForm(arena, type);
-    case ValueKind::kBytes: return Base64Text(arena, value.AsString());
+    case ValueKind::kNull:
+      return ZeroForm(arena, type);
+    case ValueKind::kBytes:
+      return Base64Text(arena, value.AsString());
     case ValueKind::kList: {
       std::vector<Value> items(value.items().begin(), value.items().end());
       for (Value& item : items) {
@@ -84,7 +94,8 @@ Value ValueForm(Arena& arena, const Type& type, const Value& value) {
       if (object_type.form == Form::kStruct) return StructForm(arena, object_type, value);
       return object_type.form == Form::kMap ? MapForm(arena, object_type, value) : value;
     }
-    default: return value;
+    default:
+      return value;
   }
 }
 

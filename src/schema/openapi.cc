@@ -21,20 +21,33 @@ using object::Value;
 
 namespace {
 
-constexpr std::string_view kJson = "application/json", kYaml = "application/yaml", kProtobuf = "application/vnd.kubernetes.protobuf",
-                           kCbor = "application/cbor";
+constexpr std::string_view kJson = "application/json", kYaml = "application/yaml",
+                           kProtobuf = "application/vnd.kubernetes.protobuf", kCbor = "application/cbor";
 
 std::vector<std::string_view> MediaTypes(Media media) {
   switch (media) {
-    case Media::kObject: return {kJson, kYaml, kProtobuf, kCbor};
+    case Media::kObject:
+      return {kJson, kYaml, kProtobuf, kCbor};
     case Media::kStream:
-      return {kJson, kYaml, kProtobuf, kCbor, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch", "application/cbor-seq"};
-    case Media::kText: return {"text/plain", kJson, kYaml, kProtobuf, kCbor};
-    case Media::kAny: return {"*/*"};
-    case Media::kDiscovery: return {kJson, kYaml, kProtobuf};
-    case Media::kJson: return {kJson};
-    case Media::kKeySet: return {"application/jwk-set+json"};
-    case Media::kNone: break;
+      return {kJson,
+              kYaml,
+              kProtobuf,
+              kCbor,
+              "application/json;stream=watch",
+              "application/vnd.kubernetes.protobuf;stream=watch",
+              "application/cbor-seq"};
+    case Media::kText:
+      return {"text/plain", kJson, kYaml, kProtobuf, kCbor};
+    case Media::kAny:
+      return {"*/*"};
+    case Media::kDiscovery:
+      return {kJson, kYaml, kProtobuf};
+    case Media::kJson:
+      return {kJson};
+    case Media::kKeySet:
+      return {"application/jwk-set+json"};
+    case Media::kNone:
+      break;
   }
   return {};
 }
@@ -50,17 +63,22 @@ std::vector<std::string_view> BodyTypes(const Operation& operation) {
 
 std::string_view CodeText(int code) {
   switch (code) {
-    case 201: return "Created";
-    case 202: return "Accepted";
-    case 401: return "Unauthorized";
-    default: return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 401:
+      return "Unauthorized";
+    default:
+      return "OK";
   }
 }
 
 // Builds one document of either version.
 class DocumentBuilder {
  public:
-  DocumentBuilder(const OpenApiSource& source, OpenApiVersion version) : source_(source), version_(version), tree_(arena_) {
+  DocumentBuilder(const OpenApiSource& source, OpenApiVersion version)
+      : source_(source), version_(version), tree_(arena_) {
     for (const Kind* kind : source.kinds) {
       AddKindOf(kind->type, kind->gvk);
       if (kind->list_type != nullptr) AddKindOf(kind->list_type, {kind->gvk.group, kind->gvk.version, kind->list_kind});
@@ -76,7 +94,10 @@ class DocumentBuilder {
 
   std::string V3() {
     Value components = tree_.Object({{"schemas", Definitions()}, {"securitySchemes", Security()}});
-    return Write(tree_.Object({{"openapi", tree_.Text("3.0.0")}, {"info", Info()}, {"paths", tree_.Object(paths_)}, {"components", components}}));
+    return Write(tree_.Object({{"openapi", tree_.Text("3.0.0")},
+                               {"info", Info()},
+                               {"paths", tree_.Object(paths_)},
+                               {"components", components}}));
   }
 
   std::string V2() {
@@ -84,8 +105,13 @@ class DocumentBuilder {
     std::vector<Member> parameters;
     for (const auto& [name, value] : shared_) parameters.emplace_back(name, value);
     Value requirement = tree_.List({tree_.Object({{"BearerToken", Value::EmptyList()}})});
-    return Write(tree_.Object({{"swagger", tree_.Text("2.0")}, {"info", Info()}, {"paths", tree_.Object(paths_)}, {"definitions", definitions},
-                               {"parameters", tree_.Object(parameters)}, {"securityDefinitions", Security()}, {"security", requirement}}));
+    return Write(tree_.Object({{"swagger", tree_.Text("2.0")},
+                               {"info", Info()},
+                               {"paths", tree_.Object(paths_)},
+                               {"definitions", definitions},
+                               {"parameters", tree_.Object(parameters)},
+                               {"securityDefinitions", Security()},
+                               {"security", requirement}}));
   }
 
  private:
@@ -98,10 +124,14 @@ class DocumentBuilder {
     return text;
   }
 
-  Value Info() const { return tree_.Object({{"title", tree_.Text(source_.title)}, {"version", tree_.Text(source_.version)}}); }
+  Value Info() const {
+    return tree_.Object({{"title", tree_.Text(source_.title)}, {"version", tree_.Text(source_.version)}});
+  }
 
   Value Security() const {
-    Value token = tree_.Object({{"type", tree_.Text("apiKey")}, {"in", tree_.Text("header")}, {"name", tree_.Text("authorization")},
+    Value token = tree_.Object({{"type", tree_.Text("apiKey")},
+                                {"in", tree_.Text("header")},
+                                {"name", tree_.Text("authorization")},
                                 {"description", tree_.Text("A bearer token.")}});
     return tree_.Object({{"BearerToken", token}});
   }
@@ -109,7 +139,8 @@ class DocumentBuilder {
   Value Reference(const Type* type) {
     if (type == nullptr) return tree_.Object({{"type", tree_.Text("string")}});
     wanted_.push_back(type);
-    return tree_.Object({{"$ref", tree_.Text(std::string(v3() ? "#/components/schemas/" : "#/definitions/") + std::string(type->name))}});
+    return tree_.Object({{"$ref", tree_.Text(std::string(v3() ? "#/components/schemas/" : "#/definitions/") +
+                                             std::string(type->name))}});
   }
 
   // Paths.
@@ -118,7 +149,8 @@ class DocumentBuilder {
     std::vector<Parameter> common = internal::CommonParameters(item);
     std::vector<Member> members;
     if (!common.empty()) members.emplace_back("parameters", Parameters(common));
-    for (const Operation& operation : item.operations) members.emplace_back(tree_.Name(operation.method), Op(operation, common));
+    for (const Operation& operation : item.operations)
+      members.emplace_back(tree_.Name(operation.method), Op(operation, common));
     return tree_.Object(members);
   }
 
@@ -134,19 +166,22 @@ class DocumentBuilder {
   }
 
   Value Gvk(const GroupVersionKind& gvk) const {
-    return tree_.Object({{"group", tree_.Text(gvk.group)}, {"kind", tree_.Text(gvk.kind)}, {"version", tree_.Text(gvk.version)}});
+    return tree_.Object(
+        {{"group", tree_.Text(gvk.group)}, {"kind", tree_.Text(gvk.kind)}, {"version", tree_.Text(gvk.version)}});
   }
 
   void AddV3(const Operation& operation, std::vector<Parameter>& own, std::vector<Member>& members) {
     if (!own.empty()) members.emplace_back("parameters", Parameters(own));
     if (operation.body != nullptr) {
       Value schema = Reference(operation.body);
-      Value body = tree_.Object({{"content", Content(BodyTypes(operation), schema)}, {"required", operation.body_required ? Value::Bool(true) : Value()}});
+      Value body = tree_.Object({{"content", Content(BodyTypes(operation), schema)},
+                                 {"required", operation.body_required ? Value::Bool(true) : Value()}});
       members.emplace_back("requestBody", body);
     }
     std::vector<Member> responses;
     for (const auto& [code, type] : operation.responses) {
-      Value response = tree_.Object({{"description", tree_.Text(CodeText(code))}, {"content", Content(MediaTypes(operation.media), Reference(type))}});
+      Value response = tree_.Object({{"description", tree_.Text(CodeText(code))},
+                                     {"content", Content(MediaTypes(operation.media), Reference(type))}});
       responses.emplace_back(tree_.Name(std::to_string(code)), response);
     }
     responses.emplace_back("401", tree_.Object({{"description", tree_.Text(CodeText(401))}}));
@@ -162,7 +197,9 @@ class DocumentBuilder {
   void AddV2(const Operation& operation, std::vector<Parameter>& own, std::vector<Member>& members) {
     std::vector<std::pair<std::string, Value>> sorted;
     if (operation.body != nullptr) {
-      Value body = tree_.Object({{"in", tree_.Text("body")}, {"name", tree_.Text("body")}, {"schema", Reference(operation.body)},
+      Value body = tree_.Object({{"in", tree_.Text("body")},
+                                 {"name", tree_.Text("body")},
+                                 {"schema", Reference(operation.body)},
                                  {"required", operation.body_required ? Value::Bool(true) : Value()}});
       bool generic = operation.body->name.starts_with("io.k8s.apimachinery");
       sorted.emplace_back("body", generic ? Shared("body", body) : body);
@@ -176,7 +213,8 @@ class DocumentBuilder {
     AddV2Media(operation, members);
     std::vector<Member> responses;
     for (const auto& [code, type] : operation.responses) {
-      responses.emplace_back(tree_.Name(std::to_string(code)), tree_.Object({{"description", tree_.Text(CodeText(code))}, {"schema", Reference(type)}}));
+      responses.emplace_back(tree_.Name(std::to_string(code)),
+                             tree_.Object({{"description", tree_.Text(CodeText(code))}, {"schema", Reference(type)}}));
     }
     responses.emplace_back("401", tree_.Object({{"description", tree_.Text(CodeText(401))}}));
     members.emplace_back("responses", tree_.Object(responses));
@@ -186,7 +224,8 @@ class DocumentBuilder {
     if (operation.media == Media::kNone) return;
     auto produces = MediaTypes(operation.media);
     bool discovery = operation.action.empty();
-    if (!operation.takes_nothing) members.emplace_back("consumes", TextList(discovery ? produces : BodyTypes(operation)));
+    if (!operation.takes_nothing)
+      members.emplace_back("consumes", TextList(discovery ? produces : BodyTypes(operation)));
     members.emplace_back("produces", TextList(produces));
   }
 
@@ -197,7 +236,8 @@ class DocumentBuilder {
   }
 
   Value Parameters(std::vector<Parameter> parameters) {
-    std::stable_sort(parameters.begin(), parameters.end(), [](const Parameter& a, const Parameter& b) { return a.name < b.name; });
+    std::stable_sort(parameters.begin(), parameters.end(),
+                     [](const Parameter& a, const Parameter& b) { return a.name < b.name; });
     std::vector<Value> items;
     for (const Parameter& parameter : parameters) items.push_back(ParameterValue(parameter));
     return tree_.List(items);
@@ -209,10 +249,18 @@ class DocumentBuilder {
     Value type = tree_.Text(parameter.type), unique = Value::Bool(true);
     if (v3()) {
       Value schema = tree_.Object({{"type", type}, {"uniqueItems", unique}});
-      return tree_.Object({{"name", tree_.Text(parameter.name)}, {"in", tree_.Text(parameter.in)}, {"description", description}, {"required", required}, {"schema", schema}});
+      return tree_.Object({{"name", tree_.Text(parameter.name)},
+                           {"in", tree_.Text(parameter.in)},
+                           {"description", description},
+                           {"required", required},
+                           {"schema", schema}});
     }
-    Value value = tree_.Object({{"name", tree_.Text(parameter.name)}, {"in", tree_.Text(parameter.in)}, {"description", description}, {"required", required},
-                                {"type", type}, {"uniqueItems", unique}});
+    Value value = tree_.Object({{"name", tree_.Text(parameter.name)},
+                                {"in", tree_.Text(parameter.in)},
+                                {"description", description},
+                                {"required", required},
+                                {"type", type},
+                                {"uniqueItems", unique}});
     // kubectl looks for these two in place; the name's description says which kind it is of.
     bool in_place = parameter.name == "name" || parameter.name == "dryRun" || parameter.name == "fieldValidation";
     return in_place ? value : Shared(parameter.name, value);
@@ -310,7 +358,8 @@ std::string OpenApiV2Document(const OpenApiSource& source) {
   DocumentBuilder builder(source, OpenApiVersion::kV2);
   std::set<std::pair<std::string_view, std::string_view>> group_versions;
   for (const Kind* kind : source.kinds) group_versions.insert({kind->gvk.group, kind->gvk.version});
-  std::set<std::string> roots = {".well-known/openid-configuration", "api", "apis", "logs", "openid/v1/jwks", "version"};
+  std::set<std::string> roots = {
+      ".well-known/openid-configuration", "api", "apis", "logs", "openid/v1/jwks", "version"};
   for (const auto& [group, version] : group_versions) {
     if (!group.empty()) roots.insert("apis/" + std::string(group));
     builder.AddGroupVersion(group, version);

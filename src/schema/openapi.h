@@ -1,4 +1,5 @@
-// OpenAPI documents made from kinds and types: version 3, one document for each group version, and version 2, one for all.
+// OpenAPI documents made from kinds and types: version 3, one document for each group version, and version 2, one for
+// all.
 //
 // Shapes are those of Kubernetes' own documents: definitions with x-kubernetes-group-version-kind, patch strategies and
 // merge keys, list types and keys, map types, formats, defaults (version 3), enums; operations with x-kubernetes-action
@@ -31,7 +32,7 @@ struct OpenApiSource {
   std::function<const Type*(const GroupVersionKind& gvk)> find_type_of_kind;
   // Whether a subresource that needs a feature gate is served; all are if this is not set.
   std::function<bool(std::string_view feature_gate)> gate_enabled;
-  bool enums = true;            // publish the values that a field may have
+  bool enums = true;  // publish the values that a field may have
   std::string title = "Kubernetes";
   std::string version = "unversioned";  // the server's, e.g. v1.36.3
 };
@@ -45,8 +46,8 @@ std::string OpenApiV3RootDocument(const OpenApiSource& source, std::string_view 
 // The document at /openapi/v2, as JSON.
 std::string OpenApiV2Document(const OpenApiSource& source);
 
-// One definition as it stands in these documents, without x-kubernetes-group-version-kind. If `referenced` is given, the
-// types that it refers to are added.
+// One definition as it stands in these documents, without x-kubernetes-group-version-kind. If `referenced` is given,
+// the types that it refers to are added.
 object::Value OpenApiDefinition(object::Arena& arena, const Type& type, OpenApiVersion version, bool enums = true,
                                 std::vector<const Type*>* referenced = nullptr);
 

@@ -48,32 +48,56 @@ class DefinitionBuilder {
   // The schema of a type in place, whether or not it has a name.
   void AddInline(const Type& type, std::vector<Member>& members) {
     switch (type.form) {
-      case Form::kBool: AddType("boolean", {}, members); break;
-      case Form::kInt32: AddType("integer", "int32", members); break;
+      case Form::kBool:
+        AddType("boolean", {}, members);
+        break;
+      case Form::kInt32:
+        AddType("integer", "int32", members);
+        break;
       case Form::kInt64:
       case Form::kUint32:
-      case Form::kUint64: AddType("integer", "int64", members); break;
-      case Form::kDouble: AddType("number", "double", members); break;
+      case Form::kUint64:
+        AddType("integer", "int64", members);
+        break;
+      case Form::kDouble:
+        AddType("number", "double", members);
+        break;
       case Form::kBytes:
         AddType("string", "byte", members);
         if (type.list_type_declared) members.emplace_back("x-kubernetes-list-type", tree_.Text("atomic"));
         break;
       case Form::kTime:
-      case Form::kMicroTime: AddType("string", "date-time", members); break;
+      case Form::kMicroTime:
+        AddType("string", "date-time", members);
+        break;
       case Form::kString:
-      case Form::kDuration: AddType("string", type.constraints != nullptr ? type.constraints->format : std::string_view(), members); break;
-      case Form::kQuantity: v3() ? AddOneOf({"string", "number"}, members) : AddType("string", {}, members); break;
-      case Form::kIntOrString: AddIntOrString(type, members); break;
+      case Form::kDuration:
+        AddType("string", type.constraints != nullptr ? type.constraints->format : std::string_view(), members);
+        break;
+      case Form::kQuantity:
+        v3() ? AddOneOf({"string", "number"}, members) : AddType("string", {}, members);
+        break;
+      case Form::kIntOrString:
+        AddIntOrString(type, members);
+        break;
       case Form::kFieldsV1:
-      case Form::kRawExtension: AddType("object", {}, members); break;
-      case Form::kStruct: AddStruct(type, members); break;
-      case Form::kList: AddList(type, members); break;
+      case Form::kRawExtension:
+        AddType("object", {}, members);
+        break;
+      case Form::kStruct:
+        AddStruct(type, members);
+        break;
+      case Form::kList:
+        AddList(type, members);
+        break;
       case Form::kMap:
         AddType("object", {}, members);
         members.emplace_back("additionalProperties", ItemSchema(type));
-        if (type.list_type_declared) members.emplace_back("x-kubernetes-map-type", tree_.Text(type.atomic ? "atomic" : "granular"));
+        if (type.list_type_declared)
+          members.emplace_back("x-kubernetes-map-type", tree_.Text(type.atomic ? "atomic" : "granular"));
         break;
-      default: break;  // any JSON: nothing to say
+      default:
+        break;  // any JSON: nothing to say
     }
     AddConstraints(type, members);
   }
@@ -82,7 +106,8 @@ class DefinitionBuilder {
     if (type.structural) {
       members.emplace_back("x-kubernetes-int-or-string", Value::Bool(true));
       if (v3()) {
-        members.emplace_back("anyOf", tree_.List({tree_.Object({{"type", tree_.Text("integer")}}), tree_.Object({{"type", tree_.Text("string")}})}));
+        members.emplace_back("anyOf", tree_.List({tree_.Object({{"type", tree_.Text("integer")}}),
+                                                  tree_.Object({{"type", tree_.Text("string")}})}));
       }
     } else if (v3()) {
       members.emplace_back("format", tree_.Text("int-or-string"));
@@ -112,7 +137,9 @@ class DefinitionBuilder {
     members.emplace_back("type", tree_.Text("array"));
     members.emplace_back("items", ItemSchema(type));
     if (!type.list_type_declared) return;
-    std::string_view name = type.list_type == ListType::kMap ? "map" : type.list_type == ListType::kSet ? "set" : "atomic";
+    std::string_view name = type.list_type == ListType::kMap   ? "map"
+                            : type.list_type == ListType::kSet ? "set"
+                                                               : "atomic";
     members.emplace_back("x-kubernetes-list-type", tree_.Text(name));
     if (type.list_map_keys.empty()) return;
     std::vector<Value> keys;
@@ -160,7 +187,9 @@ class DefinitionBuilder {
   }
 
   // Named lists and maps are written in place, as Go's named slices are.
-  static bool IsReferenced(const Type& type) { return !type.name.empty() && type.form != Form::kList && type.form != Form::kMap; }
+  static bool IsReferenced(const Type& type) {
+    return !type.name.empty() && type.form != Form::kList && type.form != Form::kMap;
+  }
 
   Value Reference(const Type& type) {
     if (referenced_ != nullptr) referenced_->push_back(&type);
@@ -231,7 +260,8 @@ class DefinitionBuilder {
     add(kPatchReplace, "replace");
     add(kRetainKeys, "retainKeys");
     if (!strategy.empty()) members.emplace_back("x-kubernetes-patch-strategy", tree_.Text(strategy));
-    if (!field.merge_key.empty()) members.emplace_back("x-kubernetes-patch-merge-key", Value::StringRef(field.merge_key));
+    if (!field.merge_key.empty())
+      members.emplace_back("x-kubernetes-patch-merge-key", Value::StringRef(field.merge_key));
   }
 
   internal::TreeBuilder tree_;
@@ -242,7 +272,8 @@ class DefinitionBuilder {
 
 }  // namespace
 
-Value OpenApiDefinition(Arena& arena, const Type& type, OpenApiVersion version, bool enums, std::vector<const Type*>* referenced) {
+Value OpenApiDefinition(Arena& arena, const Type& type, OpenApiVersion version, bool enums,
+                        std::vector<const Type*>* referenced) {
   return DefinitionBuilder(arena, version, enums, referenced).Definition(type);
 }
 

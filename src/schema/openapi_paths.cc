@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view kMetaPrefix = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
 // What a patch may be: any JSON, which the kinds of patches read in their own ways.
-constexpr Type kPatchType{.form = Form::kRawExtension, .name = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
+constexpr Type kPatchType{.form = Form::kRawExtension,
+                          .name = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch",
                           .documentation = "A change of an object, in the form that the content type says."};
 
 Parameter Query(std::string_view name, std::string_view type, std::string_view description) {
@@ -25,13 +26,18 @@ Parameter InPath(std::string_view name, std::string_view description) {
 
 const Parameter kPretty = Query("pretty", "string", "If 'true', the answer is indented for people to read.");
 const Parameter kNamespace = InPath("namespace", "The namespace that the objects are in.");
-const Parameter kDryRun = Query("dryRun", "string", "With 'All' the request goes through every step but nothing is stored.");
-const Parameter kFieldValidation =
-    Query("fieldValidation", "string", "What becomes of unknown and duplicate fields: Ignore drops them, Warn drops them with a warning (the default), Strict refuses the request.");
-const Parameter kFieldManager = Query("fieldManager", "string", "The name under which the fields of this write are recorded.");
+const Parameter kDryRun =
+    Query("dryRun", "string", "With 'All' the request goes through every step but nothing is stored.");
+const Parameter kFieldValidation = Query("fieldValidation", "string",
+                                         "What becomes of unknown and duplicate fields: Ignore drops them, Warn drops "
+                                         "them with a warning (the default), Strict refuses the request.");
+const Parameter kFieldManager =
+    Query("fieldManager", "string", "The name under which the fields of this write are recorded.");
 const Parameter kPatchFieldManager =
-    Query("fieldManager", "string", "The name under which the fields of this write are recorded. An apply patch must give one.");
-const Parameter kForce = Query("force", "boolean", "An apply patch takes over the fields that other managers own, instead of being refused.");
+    Query("fieldManager", "string",
+          "The name under which the fields of this write are recorded. An apply patch must give one.");
+const Parameter kForce = Query(
+    "force", "boolean", "An apply patch takes over the fields that other managers own, instead of being refused.");
 
 std::vector<Parameter> WriteParameters() { return {kDryRun, kFieldManager, kFieldValidation}; }
 
@@ -42,9 +48,11 @@ std::vector<Parameter> ListParameters() {
       Query("fieldSelector", "string", "Only objects whose fields are as said, e.g. metadata.name=x."),
       Query("labelSelector", "string", "Only objects whose labels are as said, e.g. app=web,tier!=back."),
       Query("limit", "integer", "The most objects a page may have."),
-      Query("resourceVersion", "string", "The version that the answer must be as new as, or that a watch starts after."),
+      Query("resourceVersion", "string",
+            "The version that the answer must be as new as, or that a watch starts after."),
       Query("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."),
-      Query("sendInitialEvents", "boolean", "A watch starts with the objects that are there, as events, and a bookmark after them."),
+      Query("sendInitialEvents", "boolean",
+            "A watch starts with the objects that are there, as events, and a bookmark after them."),
       Query("shardSelector", "string", "Only the objects of a part of the hash range."),
       Query("timeoutSeconds", "integer", "How long a list or watch may take."),
   };
@@ -60,9 +68,12 @@ std::vector<Parameter> DeleteParameters() {
   return {
       kDryRun,
       Query("gracePeriodSeconds", "integer", "How long the object may take to end by itself; 0 removes it at once."),
-      Query("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean", "Deletes an object that can no longer be read. Skips finalizers and preconditions; other objects may depend on what it stood for."),
+      Query("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean",
+            "Deletes an object that can no longer be read. Skips finalizers and preconditions; other objects may "
+            "depend on what it stood for."),
       Query("orphanDependents", "boolean", "Deprecated: see propagationPolicy."),
-      Query("propagationPolicy", "string", "What becomes of the objects that this one owns: Orphan, Background or Foreground."),
+      Query("propagationPolicy", "string",
+            "What becomes of the objects that this one owns: Orphan, Background or Foreground."),
   };
 }
 
@@ -89,7 +100,10 @@ std::string Tag(std::string_view group, std::string_view version) {
 class PathBuilder {
  public:
   PathBuilder(const OpenApiSource& source, std::string_view group, std::string_view version)
-      : source_(source), group_(group), version_(version), root_(group.empty() ? "/api/" : "/apis/" + std::string(group) + "/"),
+      : source_(source),
+        group_(group),
+        version_(version),
+        root_(group.empty() ? "/api/" : "/apis/" + std::string(group) + "/"),
         name_(OperationGroupName(group) + Capital(version)) {
     root_ += version;
     root_ += '/';
@@ -104,11 +118,18 @@ class PathBuilder {
   }
 
  private:
-  const Type* Meta(std::string_view name) const { return source_.find_type(std::string(kMetaPrefix) + std::string(name)); }
+  const Type* Meta(std::string_view name) const {
+    return source_.find_type(std::string(kMetaPrefix) + std::string(name));
+  }
 
-  Operation New(std::string_view method, std::string id, std::string_view action, const GroupVersionKind& gvk, std::string description) const {
-    return {.method = std::string(method), .id = std::move(id), .description = std::move(description), .action = std::string(action),
-            .tag = Tag(group_, version_), .gvk = gvk};
+  Operation New(std::string_view method, std::string id, std::string_view action, const GroupVersionKind& gvk,
+                std::string description) const {
+    return {.method = std::string(method),
+            .id = std::move(id),
+            .description = std::move(description),
+            .action = std::string(action),
+            .tag = Tag(group_, version_),
+            .gvk = gvk};
   }
 
   void AddDiscovery() {
@@ -137,16 +158,20 @@ class PathBuilder {
     if (kind.Allows(kWatch)) AddWatch(kind, common, named);
   }
 
-  std::string Scoped(const Kind& kind) const { return (kind.namespaced ? "Namespaced" : "") + std::string(kind.gvk.kind); }
+  std::string Scoped(const Kind& kind) const {
+    return (kind.namespaced ? "Namespaced" : "") + std::string(kind.gvk.kind);
+  }
 
   void AddPath(std::string path, std::vector<Operation> operations, const std::vector<Parameter>& common) {
     if (operations.empty()) return;
-    for (Operation& operation : operations) operation.parameters.insert(operation.parameters.end(), common.begin(), common.end());
+    for (Operation& operation : operations)
+      operation.parameters.insert(operation.parameters.end(), common.begin(), common.end());
     items_.push_back({std::move(path), std::move(operations)});
   }
 
   Operation List(const Kind& kind, std::string id) const {
-    Operation list = New("get", std::move(id), "list", kind.gvk, "Lists objects of the kind " + std::string(kind.gvk.kind) + ", or watches them.");
+    Operation list = New("get", std::move(id), "list", kind.gvk,
+                         "Lists objects of the kind " + std::string(kind.gvk.kind) + ", or watches them.");
     list.parameters = WatchParameters();
     list.media = Media::kStream;
     list.responses = {{200, kind.list_type}};
@@ -154,7 +179,8 @@ class PathBuilder {
   }
 
   Operation Create(const Kind& kind) const {
-    Operation post = New("post", "create" + name_ + Scoped(kind), "post", kind.gvk, "Creates a " + std::string(kind.gvk.kind) + ".");
+    Operation post =
+        New("post", "create" + name_ + Scoped(kind), "post", kind.gvk, "Creates a " + std::string(kind.gvk.kind) + ".");
     SetBody(post, kind.type);
     post.parameters = WriteParameters();
     post.responses = {{200, kind.type}, {201, kind.type}, {202, kind.type}};
@@ -171,8 +197,9 @@ class PathBuilder {
     if (kind.Allows(kList)) operations.push_back(List(kind, "list" + name_ + Scoped(kind)));
     if (kind.Allows(kCreate)) operations.push_back(Create(kind));
     if (kind.Allows(kDeleteCollection)) {
-      Operation remove = New("delete", "delete" + name_ + "Collection" + Scoped(kind), "deletecollection", kind.gvk,
-                             "Deletes all objects of the kind " + std::string(kind.gvk.kind) + " that the selectors match.");
+      Operation remove =
+          New("delete", "delete" + name_ + "Collection" + Scoped(kind), "deletecollection", kind.gvk,
+              "Deletes all objects of the kind " + std::string(kind.gvk.kind) + " that the selectors match.");
       remove.parameters = DeleteCollectionParameters();
       SetBody(remove, Meta("DeleteOptions"), false);
       remove.responses = {{200, Meta("Status")}};
@@ -182,13 +209,18 @@ class PathBuilder {
   }
 
   void AddAllNamespaces(const Kind& kind) {
-    AddPath(root_ + std::string(kind.plural), {List(kind, "list" + name_ + std::string(kind.gvk.kind) + "ForAllNamespaces")}, {kPretty});
+    AddPath(root_ + std::string(kind.plural),
+            {List(kind, "list" + name_ + std::string(kind.gvk.kind) + "ForAllNamespaces")}, {kPretty});
   }
 
   // get, put and patch of an object or of a subresource that looks like one.
-  void AddObjectVerbs(const Kind& kind, uint32_t verbs, const GroupVersionKind& gvk, const Type* type, std::string_view suffix,
-                      std::vector<Operation>& operations) const {
-    std::string what = Scoped(kind) + std::string(suffix), text = "the " + (suffix.empty() ? std::string(kind.gvk.kind) : std::string(suffix) + " of the " + std::string(kind.gvk.kind)) + ".";
+  void AddObjectVerbs(const Kind& kind, uint32_t verbs, const GroupVersionKind& gvk, const Type* type,
+                      std::string_view suffix, std::vector<Operation>& operations) const {
+    std::string what = Scoped(kind) + std::string(suffix),
+                text = "the " +
+                       (suffix.empty() ? std::string(kind.gvk.kind)
+                                       : std::string(suffix) + " of the " + std::string(kind.gvk.kind)) +
+                       ".";
     if (verbs & kGet) {
       operations.push_back(New("get", "read" + name_ + what, "get", gvk, "Reads " + text));
       operations.back().responses = {{200, type}};
@@ -215,11 +247,12 @@ class PathBuilder {
     std::vector<Operation> operations;
     AddObjectVerbs(kind, kind.verbs, kind.gvk, kind.type, {}, operations);
     if (kind.Allows(kDelete)) {
-      Operation remove = New("delete", "delete" + name_ + Scoped(kind), "delete", kind.gvk, "Deletes the " + std::string(kind.gvk.kind) + ".");
+      Operation remove = New("delete", "delete" + name_ + Scoped(kind), "delete", kind.gvk,
+                             "Deletes the " + std::string(kind.gvk.kind) + ".");
       SetBody(remove, Meta("DeleteOptions"), false);
       remove.parameters = DeleteParameters();
-      // A kind whose objects can't be deleted all at once is one whose deletion takes its time: what OpenAPI promises there
-      // is a Status, whatever is sent in the end.
+      // A kind whose objects can't be deleted all at once is one whose deletion takes its time: what OpenAPI promises
+      // there is a Status, whatever is sent in the end.
       bool gives_object = kind.delete_returns_object && kind.Allows(kDeleteCollection);
       const Type* answer = gives_object ? kind.type : Meta("Status");
       remove.responses = {{200, answer}, {202, answer}};
@@ -228,14 +261,16 @@ class PathBuilder {
     AddPath(path, std::move(operations), named);
   }
 
-  void AddSubresource(const Kind& kind, const Subresource& sub, const std::string& path, const std::vector<Parameter>& named) {
+  void AddSubresource(const Kind& kind, const Subresource& sub, const std::string& path,
+                      const std::vector<Parameter>& named) {
     if (sub.kind.kind.ends_with("Options")) return AddConnect(kind, sub, path, named);
     const Type* type = source_.find_type_of_kind(sub.kind);
     std::string suffix = Capital(sub.name), options_kind = std::string(kind.gvk.kind) + suffix + "Options";
     std::vector<Operation> operations;
     AddObjectVerbs(kind, sub.verbs, sub.kind, type, suffix, operations);
     if (sub.verbs & kCreate) {
-      Operation post = New("post", "create" + name_ + Scoped(kind) + suffix, "post", sub.kind, "Creates a " + std::string(sub.kind.kind) + " for the " + std::string(kind.gvk.kind) + ".");
+      Operation post = New("post", "create" + name_ + Scoped(kind) + suffix, "post", sub.kind,
+                           "Creates a " + std::string(sub.kind.kind) + " for the " + std::string(kind.gvk.kind) + ".");
       SetBody(post, type);
       post.parameters = WriteParameters();
       post.responses = {{200, type}, {201, type}, {202, type}};
@@ -258,13 +293,17 @@ class PathBuilder {
     for (const Field& field : options.fields) {
       if (field.Has(kJsonOnly)) continue;
       const Type& type = field.type->form == Form::kList ? ElementType(*field.type) : *field.type;
-      std::string_view name = type.form == Form::kBool ? "boolean" : type.form == Form::kString ? "string" : type.form < Form::kString ? "integer" : "";
+      std::string_view name = type.form == Form::kBool     ? "boolean"
+                              : type.form == Form::kString ? "string"
+                              : type.form < Form::kString  ? "integer"
+                                                           : "";
       if (!name.empty()) parameters.push_back(Query(field.name, name, field.documentation));
     }
   }
 
   // A connection that is handed on: to a container, or to whatever an object serves.
-  void AddConnect(const Kind& kind, const Subresource& sub, const std::string& path, const std::vector<Parameter>& named) {
+  void AddConnect(const Kind& kind, const Subresource& sub, const std::string& path,
+                  const std::vector<Parameter>& named) {
     const Type* options = source_.find_type_of_kind(sub.kind);
     auto parameters = named;
     std::erase_if(parameters, [](const Parameter& p) { return p.name == "pretty"; });
@@ -279,11 +318,13 @@ class PathBuilder {
     AddPath(path + "/{path}", Connects(kind, sub, methods, suffix + "WithPath"), parameters);
   }
 
-  std::vector<Operation> Connects(const Kind& kind, const Subresource& sub, const std::vector<std::string_view>& methods, const std::string& suffix) const {
+  std::vector<Operation> Connects(const Kind& kind, const Subresource& sub,
+                                  const std::vector<std::string_view>& methods, const std::string& suffix) const {
     std::vector<Operation> operations;
     for (std::string_view method : methods) {
-      Operation connect = New(method, "connect" + name_ + Capital(method) + Scoped(kind) + suffix, "connect", sub.kind,
-                              "Connects to the " + std::string(sub.name) + " of the " + std::string(kind.gvk.kind) + ".");
+      Operation connect =
+          New(method, "connect" + name_ + Capital(method) + Scoped(kind) + suffix, "connect", sub.kind,
+              "Connects to the " + std::string(sub.name) + " of the " + std::string(kind.gvk.kind) + ".");
       connect.media = Media::kAny;
       connect.responses = {{200, nullptr}};
       operations.push_back(std::move(connect));
@@ -293,9 +334,13 @@ class PathBuilder {
 
   void AddWatch(const Kind& kind, const std::vector<Parameter>& common, const std::vector<Parameter>& named) {
     std::string namespaced = kind.namespaced ? "namespaces/{namespace}/" : "", plural(kind.plural), name(kind.gvk.kind);
-    AddPath(root_ + "watch/" + namespaced + plural, {Watch(kind, "watch" + name_ + Scoped(kind) + "List", "watchlist")}, common);
-    AddPath(root_ + "watch/" + namespaced + plural + "/{name}", {Watch(kind, "watch" + name_ + Scoped(kind), "watch")}, named);
-    if (kind.namespaced) AddPath(root_ + "watch/" + plural, {Watch(kind, "watch" + name_ + name + "ListForAllNamespaces", "watchlist")}, {kPretty});
+    AddPath(root_ + "watch/" + namespaced + plural, {Watch(kind, "watch" + name_ + Scoped(kind) + "List", "watchlist")},
+            common);
+    AddPath(root_ + "watch/" + namespaced + plural + "/{name}", {Watch(kind, "watch" + name_ + Scoped(kind), "watch")},
+            named);
+    if (kind.namespaced)
+      AddPath(root_ + "watch/" + plural, {Watch(kind, "watch" + name_ + name + "ListForAllNamespaces", "watchlist")},
+              {kPretty});
   }
 
   Operation Watch(const Kind& kind, std::string id, std::string_view action) const {
@@ -314,7 +359,11 @@ class PathBuilder {
 };
 
 Operation RootOperation(std::string id, std::string tag, Media media, const Type* answer, std::string description) {
-  Operation get{.method = "get", .id = std::move(id), .description = std::move(description), .tag = std::move(tag), .media = media};
+  Operation get{.method = "get",
+                .id = std::move(id),
+                .description = std::move(description),
+                .tag = std::move(tag),
+                .media = media};
   if (media != Media::kNone) get.responses = {{200, answer}};
   return get;
 }
@@ -341,30 +390,40 @@ std::vector<PathItem> GroupVersionPaths(const OpenApiSource& source, std::string
 
 std::vector<PathItem> RootPaths(const OpenApiSource& source, std::string_view path) {
   auto meta = [&](std::string_view name) { return source.find_type(std::string(kMetaPrefix) + std::string(name)); };
-  auto one = [&](Operation operation) { return std::vector<PathItem>{{"/" + std::string(path) + "/", {std::move(operation)}}}; };
-  if (path == "api") return one(RootOperation("getCoreAPIVersions", "core", Media::kDiscovery, meta("APIVersions"), "The versions of the core group."));
-  if (path == "apis") return one(RootOperation("getAPIVersions", "apis", Media::kDiscovery, meta("APIGroupList"), "The groups."));
+  auto one = [&](Operation operation) {
+    return std::vector<PathItem>{{"/" + std::string(path) + "/", {std::move(operation)}}};
+  };
+  if (path == "api")
+    return one(RootOperation("getCoreAPIVersions", "core", Media::kDiscovery, meta("APIVersions"),
+                             "The versions of the core group."));
+  if (path == "apis")
+    return one(RootOperation("getAPIVersions", "apis", Media::kDiscovery, meta("APIGroupList"), "The groups."));
   if (path == "version") {
-    return one(RootOperation("getCodeVersion", "version", Media::kJson, source.find_type("io.k8s.apimachinery.pkg.version.Info"), "The server's version."));
+    return one(RootOperation("getCodeVersion", "version", Media::kJson,
+                             source.find_type("io.k8s.apimachinery.pkg.version.Info"), "The server's version."));
   }
   if (path == "openid/v1/jwks") {
-    Operation keys = RootOperation("getServiceAccountIssuerOpenIDKeyset", "openid", Media::kKeySet, nullptr, "The keys that service account tokens are signed with.");
+    Operation keys = RootOperation("getServiceAccountIssuerOpenIDKeyset", "openid", Media::kKeySet, nullptr,
+                                   "The keys that service account tokens are signed with.");
     keys.takes_nothing = true;
     return one(std::move(keys));
   }
   if (path == ".well-known/openid-configuration") {
-    Operation issuer = RootOperation("getServiceAccountIssuerOpenIDConfiguration", "WellKnown", Media::kJson, nullptr, "Where the keys of service account tokens are.");
+    Operation issuer = RootOperation("getServiceAccountIssuerOpenIDConfiguration", "WellKnown", Media::kJson, nullptr,
+                                     "Where the keys of service account tokens are.");
     issuer.takes_nothing = true;
     return one(std::move(issuer));
   }
   if (path == "logs") {
     Operation file = RootOperation("logFileHandler", "logs", Media::kNone, nullptr, "A log file.");
     file.parameters = {InPath("logpath", "The file's path.")};
-    return {{"/logs/", {RootOperation("logFileListHandler", "logs", Media::kNone, nullptr, "The log files.")}}, {"/logs/{logpath}", {std::move(file)}}};
+    return {{"/logs/", {RootOperation("logFileListHandler", "logs", Media::kNone, nullptr, "The log files.")}},
+            {"/logs/{logpath}", {std::move(file)}}};
   }
   if (path.starts_with("apis/")) {
     std::string_view group = path.substr(5);
-    return one(RootOperation("get" + OperationGroupName(group) + "APIGroup", Tag(group, {}), Media::kDiscovery, meta("APIGroup"), "The versions of this group."));
+    return one(RootOperation("get" + OperationGroupName(group) + "APIGroup", Tag(group, {}), Media::kDiscovery,
+                             meta("APIGroup"), "The versions of this group."));
   }
   return {};
 }
@@ -372,9 +431,13 @@ std::vector<PathItem> RootPaths(const OpenApiSource& source, std::string_view pa
 std::vector<Parameter> CommonParameters(const PathItem& item) {
   std::vector<Parameter> common = item.operations.empty() ? std::vector<Parameter>() : item.operations[0].parameters;
   for (const Operation& operation : item.operations) {
-    std::erase_if(common, [&](const Parameter& parameter) { return std::find(operation.parameters.begin(), operation.parameters.end(), parameter) == operation.parameters.end(); });
+    std::erase_if(common, [&](const Parameter& parameter) {
+      return std::find(operation.parameters.begin(), operation.parameters.end(), parameter) ==
+             operation.parameters.end();
+    });
   }
-  std::sort(common.begin(), common.end(), [](const Parameter& a, const Parameter& b) { return std::tie(a.name, a.in) < std::tie(b.name, b.in); });
+  std::sort(common.begin(), common.end(),
+            [](const Parameter& a, const Parameter& b) { return std::tie(a.name, a.in) < std::tie(b.name, b.in); });
   return common;
 }
 

@@ -21,7 +21,9 @@ OpenApiSource Source() {
   OpenApiSource source;
   source.kinds = api::AllKinds();
   source.find_type = [](std::string_view name) { return api::FindType(name); };
-  source.find_type_of_kind = [](const GroupVersionKind& gvk) { return api::FindTypeOfKind(gvk.group, gvk.version, gvk.kind); };
+  source.find_type_of_kind = [](const GroupVersionKind& gvk) {
+    return api::FindTypeOfKind(gvk.group, gvk.version, gvk.kind);
+  };
   source.enums = false;
   return source;
 }
@@ -31,7 +33,8 @@ const std::string& Recorded() {
   return text;
 }
 
-// What is compared: without prose, with parameters in place of references to them, and with a lone allOf as what it holds.
+// What is compared: without prose, with parameters in place of references to them, and with a lone allOf as what it
+// holds.
 Value Comparable(Arena& arena, const Value& value, const Value& shared, std::string_view parent = {}) {
   if (value.IsList()) {
     object::ListBuilder list(arena);
@@ -60,13 +63,17 @@ Value Comparable(Arena& arena, const Value& value, const Value& shared, std::str
 void Differences(const std::string& path, const Value& wanted, const Value& got, std::vector<std::string>& out) {
   if (object::Equal(wanted, got)) return;
   if (wanted.IsObject() && got.IsObject()) {
-    for (const Member& member : wanted.members()) Differences(path + "/" + std::string(member.name()), member.value, got.Get(member.name()), out);
+    for (const Member& member : wanted.members())
+      Differences(path + "/" + std::string(member.name()), member.value, got.Get(member.name()), out);
     for (const Member& member : got.members()) {
-      if (wanted.Get(member.name()).IsAbsent()) out.push_back(path + "/" + std::string(member.name()) + ": unwanted " + object::JsonText(member.value).substr(0, 200));
+      if (wanted.Get(member.name()).IsAbsent())
+        out.push_back(path + "/" + std::string(member.name()) + ": unwanted " +
+                      object::JsonText(member.value).substr(0, 200));
     }
     return;
   }
-  out.push_back(path + ": wanted " + object::JsonText(wanted).substr(0, 300) + " got " + object::JsonText(got).substr(0, 300));
+  out.push_back(path + ": wanted " + object::JsonText(wanted).substr(0, 300) + " got " +
+                object::JsonText(got).substr(0, 300));
 }
 
 // Group versions that only exist in the scheme of the real server's code.
@@ -84,7 +91,8 @@ void TrimSharedKinds(Arena& arena, Value& document, std::initializer_list<std::s
   document = object::WithPath(arena, document, definitions_path, definitions.IsAbsent() ? Value() : changed.Build());
 }
 
-void ExpectSame(const std::string& name, Value wanted, const std::string& text, std::initializer_list<std::string_view> definitions_path) {
+void ExpectSame(const std::string& name, Value wanted, const std::string& text,
+                std::initializer_list<std::string_view> definitions_path) {
   Arena arena;
   Value got = test::Parse(arena, text);
   wanted = Comparable(arena, wanted, wanted.Get("parameters"));
@@ -115,10 +123,12 @@ TEST(OpenApi, Version3IsAsRecorded) {
     if (path == "v2") continue;
     ++count;
     size_t slash = path.rfind('/');
-    bool group_version = path == "api/v1" || (path.starts_with("apis/") && std::count(path.begin(), path.end(), '/') == 2);
-    std::string text = !group_version     ? OpenApiV3RootDocument(source, path)
-                       : path == "api/v1" ? OpenApiV3Document(source, "", "v1")
-                                          : OpenApiV3Document(source, path.substr(5, slash - 5), path.substr(slash + 1));
+    bool group_version =
+        path == "api/v1" || (path.starts_with("apis/") && std::count(path.begin(), path.end(), '/') == 2);
+    std::string text = !group_version ? OpenApiV3RootDocument(source, path)
+                       : path == "api/v1"
+                           ? OpenApiV3Document(source, "", "v1")
+                           : OpenApiV3Document(source, path.substr(5, slash - 5), path.substr(slash + 1));
     ASSERT_FALSE(text.empty()) << path;
     ExpectSame(path, member.value, text, {"components", "schemas"});
   }

@@ -69,7 +69,8 @@ class Decoder {
     return value;
   }
 
-  void ReadFields(std::string_view bytes, const Type& type, std::span<const uint16_t> order, int level, size_t base, Seen& seen) {
+  void ReadFields(std::string_view bytes, const Type& type, std::span<const uint16_t> order, int level, size_t base,
+                  Seen& seen) {
     if (!ok()) return;
     WireReader reader(bytes, type.go_name);
     size_t expected = 0;  // fields mostly come in wire order
@@ -94,7 +95,8 @@ class Decoder {
   }
 
   // Position in `order` of the first field that the number leads to, or the end.
-  static size_t Position(const Type& type, std::span<const uint16_t> order, int level, uint32_t number, size_t expected) {
+  static size_t Position(const Type& type, std::span<const uint16_t> order, int level, uint32_t number,
+                         size_t expected) {
     for (size_t i = expected; i < order.size(); ++i) {
       uint32_t here = internal::WireNumber(type.fields[order[i]], level);
       if (here == number) return i;
@@ -245,10 +247,13 @@ class Decoder {
   // Absent if the message says zero.
   Value ReadMessage(std::string_view bytes, const Type& type) {
     switch (type.form) {
-      case Form::kStruct: return ReadStruct(bytes, type);
-      case Form::kQuantity: return ReadQuantity(bytes);
+      case Form::kStruct:
+        return ReadStruct(bytes, type);
+      case Form::kQuantity:
+        return ReadQuantity(bytes);
       case Form::kTime:
-      case Form::kMicroTime: return ReadTime(bytes, type.form);
+      case Form::kMicroTime:
+        return ReadTime(bytes, type.form);
       case Form::kDuration: {
         Numbers numbers = ReadNumbers(bytes);
         return ok() ? internal::DurationText(arena_, numbers.first) : Value();
@@ -259,8 +264,10 @@ class Decoder {
       }
       case Form::kFieldsV1:
       case Form::kRawExtension:
-      case Form::kJson: return ReadUntyped(bytes);
-      default: return ReadWithOneField(bytes, type);
+      case Form::kJson:
+        return ReadUntyped(bytes);
+      default:
+        return ReadWithOneField(bytes, type);
     }
   }
 
@@ -273,8 +280,12 @@ class Decoder {
     const bool wrapped = type.form == Form::kList;
     const Type& second = schema_first ? list : *type.element;
     const Field fields[] = {
-        {.name = "first", .number = 1, .flags = kPointer,
-         .type = wrapped ? &list : schema_first ? type.element : &ScalarType(Form::kBool)},
+        {.name = "first",
+         .number = 1,
+         .flags = kPointer,
+         .type = wrapped        ? &list
+                 : schema_first ? type.element
+                                : &ScalarType(Form::kBool)},
         {.name = "second", .number = 2, .flags = kPointer, .type = &second},
     };
     const Type message{.form = Form::kStruct, .fields = fields, .by_number = std::span(kOrder, wrapped ? 1 : 2)};
@@ -304,7 +315,8 @@ class Decoder {
         case 3:
           if (reader.Expect(WireType::kLength, "StrVal")) numbers.text = reader.Bytes();
           break;
-        default: reader.Skip();
+        default:
+          reader.Skip();
       }
     }
     Check(reader);
@@ -337,7 +349,8 @@ class Decoder {
     if (bytes.empty()) return {};
     Numbers numbers = ReadNumbers(bytes);
     if (!ok()) return {};
-    internal::WireTime time{.zero = false, .seconds = numbers.first, .nanoseconds = static_cast<int32_t>(numbers.second)};
+    internal::WireTime time{
+        .zero = false, .seconds = numbers.first, .nanoseconds = static_cast<int32_t>(numbers.second)};
     Value value = Take(internal::TimeFromWire(arena_, form, time));
     return value ? value : Value();
   }
@@ -363,7 +376,8 @@ class Decoder {
   Value Assemble(const Type& type, size_t base) {
     auto pieces = std::span(pieces_).subspan(base);
     auto by_field = [](const Piece& a, const Piece& b) { return a.field < b.field; };
-    if (!std::is_sorted(pieces.begin(), pieces.end(), by_field)) std::stable_sort(pieces.begin(), pieces.end(), by_field);
+    if (!std::is_sorted(pieces.begin(), pieces.end(), by_field))
+      std::stable_sort(pieces.begin(), pieces.end(), by_field);
     Member* members = arena_.AllocateArray<Member>(pieces.size());
     size_t count = 0;
     for (size_t begin = 0, end; begin < pieces.size(); begin = end) {
@@ -409,7 +423,9 @@ class Decoder {
 
 }  // namespace
 
-Result<Value> DecodeProtobuf(Arena& arena, std::string_view bytes, const Type& type) { return Decoder(arena).Run(bytes, type); }
+Result<Value> DecodeProtobuf(Arena& arena, std::string_view bytes, const Type& type) {
+  return Decoder(arena).Run(bytes, type);
+}
 
 Result<Value> DecodeProtobufObject(Arena& arena, std::string_view bytes, const Type& type) {
   TRY_ASSIGN(object::ProtobufEnvelope envelope, object::ParseProtobufEnvelope(bytes));
@@ -417,7 +433,8 @@ Result<Value> DecodeProtobufObject(Arena& arena, std::string_view bytes, const T
   return WithTypeMeta(arena, type, value, envelope.api_version, envelope.kind);
 }
 
-Value WithTypeMeta(Arena& arena, const Type& type, const Value& value, std::string_view api_version, std::string_view kind) {
+Value WithTypeMeta(Arena& arena, const Type& type, const Value& value, std::string_view api_version,
+                   std::string_view kind) {
   object::ObjectBuilder builder(arena, value);
   auto set = [&](std::string_view name, std::string_view text) {
     int index = type.FieldIndex(name);

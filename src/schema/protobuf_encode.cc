@@ -47,9 +47,7 @@ class Encoder {
  public:
   explicit Encoder(WireWriter& out) : out_(out) {}
 
-  void WriteStruct(const Type& type, const Value& value) {
-    WriteFields(type, Slots(type, value), type.by_number, 0);
-  }
+  void WriteStruct(const Type& type, const Value& value) { WriteFields(type, Slots(type, value), type.by_number, 0); }
 
  private:
   // The fields of one level: of the struct itself, or of a struct inlined in it.
@@ -79,7 +77,8 @@ class Encoder {
         if (!type.wrapped_on_wire) return WriteItems(type, number, value);
         if (!value.empty()) WriteWrapped(type, number, value);
         return;
-      case Form::kMap: return WriteEntries(type, number, value);
+      case Form::kMap:
+        return WriteEntries(type, number, value);
       case Form::kBytes:
         if (value) WriteValue(type, number, value);
         return;
@@ -122,15 +121,20 @@ class Encoder {
   // One value, zero if absent.
   void WriteValue(const Type& type, uint32_t number, const Value& value) {
     switch (type.form) {
-      case Form::kBool: return out_.VarintField(number, value.AsBool() ? 1 : 0);
+      case Form::kBool:
+        return out_.VarintField(number, value.AsBool() ? 1 : 0);
       case Form::kInt32:
       case Form::kInt64:
       case Form::kUint32:
-      case Form::kUint64: return out_.VarintField(number, static_cast<uint64_t>(value.AsInt()));
-      case Form::kDouble: return out_.DoubleField(number, value.AsDouble());
+      case Form::kUint64:
+        return out_.VarintField(number, static_cast<uint64_t>(value.AsInt()));
+      case Form::kDouble:
+        return out_.DoubleField(number, value.AsDouble());
       case Form::kString:
-      case Form::kBytes: return out_.Field(number, value.AsString());
-      default: break;
+      case Form::kBytes:
+        return out_.Field(number, value.AsString());
+      default:
+        break;
     }
     size_t mark = out_.size();
     WriteMessage(type, value);
@@ -140,23 +144,31 @@ class Encoder {
   // The fields of a value that is a message on the wire.
   void WriteMessage(const Type& type, const Value& value) {
     switch (type.form) {
-      case Form::kQuantity: return out_.Field(1, value.IsString() ? value.AsString() : "0");
+      case Form::kQuantity:
+        return out_.Field(1, value.IsString() ? value.AsString() : "0");
       case Form::kTime:
-      case Form::kMicroTime: return WriteTime(type.form, value);
-      case Form::kDuration: return out_.VarintField(1, static_cast<uint64_t>(internal::DurationNanoseconds(value)));
+      case Form::kMicroTime:
+        return WriteTime(type.form, value);
+      case Form::kDuration:
+        return out_.VarintField(1, static_cast<uint64_t>(internal::DurationNanoseconds(value)));
       case Form::kIntOrString:
         out_.Field(3, value.AsString());
         out_.VarintField(2, static_cast<uint64_t>(value.AsInt()));
         return out_.VarintField(1, value.IsString() ? 1 : 0);
       case Form::kFieldsV1:
       case Form::kRawExtension:
-      case Form::kJson: return WriteUntyped(value);
+      case Form::kJson:
+        return WriteUntyped(value);
       case Form::kSchemaOrBool:
       case Form::kSchemaOrList:
-      case Form::kSchemaOrStrings: return WriteVariant(type, value);
-      case Form::kStruct: return WriteStruct(type, value);
-      case Form::kList: return WriteItems(type, 1, value);
-      default: return WriteEntries(type, 1, value);
+      case Form::kSchemaOrStrings:
+        return WriteVariant(type, value);
+      case Form::kStruct:
+        return WriteStruct(type, value);
+      case Form::kList:
+        return WriteItems(type, 1, value);
+      default:
+        return WriteEntries(type, 1, value);
     }
   }
 
@@ -192,7 +204,9 @@ class Encoder {
 
 }  // namespace
 
-void EncodeProtobuf(const Type& type, const Value& value, WireWriter& writer) { Encoder(writer).WriteStruct(type, value); }
+void EncodeProtobuf(const Type& type, const Value& value, WireWriter& writer) {
+  Encoder(writer).WriteStruct(type, value);
+}
 
 std::string EncodeProtobuf(const Type& type, const Value& value) {
   WireWriter writer;

@@ -42,16 +42,20 @@ TEST(Protobuf, TakesFieldsInAnyOrderAndInParts) {
   const Type& pod = *test::FindType("v1 Pod");
   std::string container_a = Bytes(2, Bytes(1, "a")), container_b = Bytes(2, Bytes(1, "b"));
   // spec (2) in three parts around the metadata (1): messages merge, lists grow.
-  std::string bytes = Message({Bytes(2, Message({container_a, Bytes(10, "n1")})), Bytes(1, Bytes(1, "p")), Bytes(2, container_b),
-                               Bytes(1, Bytes(3, "ns")), Bytes(2, Bytes(10, "n2"))});
-  EXPECT_EQ(Decoded(pod, bytes), R"({"metadata":{"name":"p","namespace":"ns"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"nodeName":"n2"}})");
+  std::string bytes = Message({Bytes(2, Message({container_a, Bytes(10, "n1")})), Bytes(1, Bytes(1, "p")),
+                               Bytes(2, container_b), Bytes(1, Bytes(3, "ns")), Bytes(2, Bytes(10, "n2"))});
+  EXPECT_EQ(
+      Decoded(pod, bytes),
+      R"({"metadata":{"name":"p","namespace":"ns"},"spec":{"containers":[{"name":"a"},{"name":"b"}],"nodeName":"n2"}})");
 }
 
 TEST(Protobuf, MergesMessagesWithinInlinedStructs) {
   const Type& pod = *test::FindType("v1 Pod");
   // volumes (1) of the spec: name 1, volumeSource 2 {hostPath 1 {path 1, type 2}}.
-  std::string volume = Message({Bytes(2, Bytes(1, Bytes(1, "/a"))), Bytes(1, "v"), Bytes(2, Bytes(1, Bytes(2, "File")))});
-  EXPECT_EQ(Decoded(pod, Bytes(2, Bytes(1, volume))), R"({"spec":{"volumes":[{"name":"v","hostPath":{"path":"/a","type":"File"}}]}})");
+  std::string volume =
+      Message({Bytes(2, Bytes(1, Bytes(1, "/a"))), Bytes(1, "v"), Bytes(2, Bytes(1, Bytes(2, "File")))});
+  EXPECT_EQ(Decoded(pod, Bytes(2, Bytes(1, volume))),
+            R"({"spec":{"volumes":[{"name":"v","hostPath":{"path":"/a","type":"File"}}]}})");
 }
 
 TEST(Protobuf, TakesPackedNumbers) {
@@ -59,13 +63,16 @@ TEST(Protobuf, TakesPackedNumbers) {
   // securityContext (14) of the spec: supplementalGroups 4.
   std::string packed("\x01\x80\x01\x03", 4);
   std::string context = Message({Bytes(4, packed), Number(4, 9)});
-  EXPECT_EQ(Decoded(pod, Bytes(2, Bytes(14, context))), R"({"spec":{"securityContext":{"supplementalGroups":[1,128,3,9]}}})");
+  EXPECT_EQ(Decoded(pod, Bytes(2, Bytes(14, context))),
+            R"({"spec":{"securityContext":{"supplementalGroups":[1,128,3,9]}}})");
   EXPECT_TRUE(Decoded(pod, Bytes(2, Bytes(14, Bytes(4, std::string("\x80", 1))))).starts_with("error: "));
 }
 
 TEST(Protobuf, SkipsUnknownFieldsAndSortsMaps) {
   const Type& config = *test::FindType("v1 ConfigMap");
-  auto entry = [](std::string_view key, std::string_view value) { return Bytes(2, Message({Bytes(2, value), Bytes(1, key), Number(7, 1)})); };
+  auto entry = [](std::string_view key, std::string_view value) {
+    return Bytes(2, Message({Bytes(2, value), Bytes(1, key), Number(7, 1)}));
+  };
   std::string bytes = Message({Number(100, 5), entry("b", "2"), entry("a", "1"), entry("b", "3"), Bytes(101, "x")});
   EXPECT_EQ(Decoded(config, bytes), R"({"data":{"a":"1","b":"3"}})");
   EXPECT_EQ(Decoded(config, Bytes(2, "")), R"({"data":{"":""}})");
@@ -73,8 +80,9 @@ TEST(Protobuf, SkipsUnknownFieldsAndSortsMaps) {
 
 TEST(Protobuf, RefusesWhatIsNoMessage) {
   const Type& pod = *test::FindType("v1 Pod");
-  for (const std::string& bytes : {std::string("\xff"), std::string("\x0a\x05\x61"), Number(1, 5), std::string("\x00\x00", 2), Bytes(2, Number(2, 1)),
-                                   Bytes(1, Bytes(8, Message({Number(1, uint64_t{1} << 62)})))}) {
+  for (const std::string& bytes :
+       {std::string("\xff"), std::string("\x0a\x05\x61"), Number(1, 5), std::string("\x00\x00", 2),
+        Bytes(2, Number(2, 1)), Bytes(1, Bytes(8, Message({Number(1, uint64_t{1} << 62)})))}) {
     EXPECT_TRUE(Decoded(pod, bytes).starts_with("error: ")) << test::Hex(bytes);
   }
   Arena arena;
@@ -83,7 +91,11 @@ TEST(Protobuf, RefusesWhatIsNoMessage) {
 
 TEST(Protobuf, BoundsNesting) {
   const Type& definition = *test::FindType("apiextensions.k8s.io/v1 CustomResourceDefinition");
-  const Type* schema = definition.FindField("spec")->type->FindField("versions")->type->element->FindField("schema")->type->FindField("openAPIV3Schema")->type;
+  const Type* schema = definition.FindField("spec")
+                           ->type->FindField("versions")
+                           ->type->element->FindField("schema")
+                           ->type->FindField("openAPIV3Schema")
+                           ->type;
   std::string bytes;
   uint32_t number = schema->FindField("not")->number;
   for (int i = 0; i < 3000; ++i) bytes = Bytes(number, bytes);
@@ -119,7 +131,8 @@ TEST(Protobuf, SurvivesMutations) {
       ConformReport report;
       auto conformed = Conform(arena, *value, type, report);
       ASSERT_TRUE(conformed) << conformed.error().message();
-      EXPECT_TRUE(object::Equal(*value, *conformed)) << object::JsonText(*value) << "\n" << object::JsonText(*conformed);
+      EXPECT_TRUE(object::Equal(*value, *conformed)) << object::JsonText(*value) << "\n"
+                                                     << object::JsonText(*conformed);
     }
   }
 }

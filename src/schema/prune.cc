@@ -23,7 +23,8 @@ class Pruner {
     }
     if (!value.IsObject()) return value;
     const Type& object_type = internal::ObjectType(type);
-    bool walk = object_type.form == Form::kStruct || (object_type.form == Form::kMap && !ElementType(object_type).IsScalar());
+    bool walk =
+        object_type.form == Form::kStruct || (object_type.form == Form::kMap && !ElementType(object_type).IsScalar());
     if (!walk || depth_ >= internal::kMaxDepth) return value;
     ++depth_;
     Value result = PruneMembers(object_type, value, path);
@@ -50,7 +51,9 @@ class Pruner {
     for (const Member& member : object.members()) {
       std::string below = path.empty() ? std::string(member.name()) : path + "." + std::string(member.name());
       const Field* field = type.form == Form::kStruct ? type.FindField(member.name()) : nullptr;
-      const Type* value_type = field != nullptr ? field->type : type.form == Form::kMap ? &ElementType(type) : type.element;
+      const Type* value_type = field != nullptr          ? field->type
+                               : type.form == Form::kMap ? &ElementType(type)
+                                                         : type.element;
       if (value_type == nullptr && !type.preserve_unknown_fields) {
         changed = true;
         if (removed_ != nullptr) removed_->push_back(std::move(below));
@@ -65,7 +68,7 @@ class Pruner {
   }
 
   static bool IsChanged(const Value& before, const Value& after) {
-    return before.IsObject()  ? before.members().data() != after.members().data() || before.size() != after.size()
+    return before.IsObject() ? before.members().data() != after.members().data() || before.size() != after.size()
            : before.IsList() ? before.items().data() != after.items().data()
                              : false;
   }

@@ -32,9 +32,18 @@ struct Boat {
       {.name = "role", .flags = kPointer | kOmitEmpty, .type = &kText, .default_json = "\"hand\""},
   };
   static constexpr uint16_t kPersonNames[] = {0, 1};
-  static constexpr Type kPerson{.form = Form::kStruct, .fields = kPersonFields, .by_name = kPersonNames, .structural = true};
-  static constexpr Type kCrew{.form = Form::kList, .element = &kPerson, .list_type = ListType::kMap, .list_map_keys = kKeys, .structural = true};
-  static constexpr Type kOpen{.form = Form::kStruct, .fields = kPersonFields, .by_name = kPersonNames, .preserve_unknown_fields = true, .structural = true};
+  static constexpr Type kPerson{
+      .form = Form::kStruct, .fields = kPersonFields, .by_name = kPersonNames, .structural = true};
+  static constexpr Type kCrew{.form = Form::kList,
+                              .element = &kPerson,
+                              .list_type = ListType::kMap,
+                              .list_map_keys = kKeys,
+                              .structural = true};
+  static constexpr Type kOpen{.form = Form::kStruct,
+                              .fields = kPersonFields,
+                              .by_name = kPersonNames,
+                              .preserve_unknown_fields = true,
+                              .structural = true};
   static constexpr Field kSpecFields[] = {
       {.name = "colour", .flags = kPointer | kOmitEmpty | kNullable, .type = &kColour},
       {.name = "crew", .flags = kPointer | kOmitEmpty, .type = &kCrew},
@@ -59,11 +68,15 @@ std::string Defaulted(const Defaults& defaults, const Type& type, std::string_vi
 TEST(Defaults, FillWhatIsAbsentFromTheTopDown) {
   Defaults defaults;
   const Type& deployment = *test::FindType("apps/v1 Deployment");
-  std::string text = Defaulted(defaults, deployment, R"({"spec":{"template":{"spec":{"containers":[{"name":"a","ports":[{"containerPort":1}]}]}}}})");
-  for (std::string_view part : {R"("replicas":1)", R"("revisionHistoryLimit":10)", R"("progressDeadlineSeconds":600)",
-                                R"("strategy":{"type":"RollingUpdate")", R"("ports":[{"containerPort":1,"protocol":"TCP"}])",
-                                R"("restartPolicy":"Always")", R"("terminationGracePeriodSeconds":30)", R"("dnsPolicy":"ClusterFirst")",
-                                R"("securityContext":{})", R"("schedulerName":"default-scheduler")", R"("terminationMessagePath":"/dev/termination-log")"}) {
+  std::string text =
+      Defaulted(defaults, deployment,
+                R"({"spec":{"template":{"spec":{"containers":[{"name":"a","ports":[{"containerPort":1}]}]}}}})");
+  for (std::string_view part :
+       {R"("replicas":1)", R"("revisionHistoryLimit":10)", R"("progressDeadlineSeconds":600)",
+        R"("strategy":{"type":"RollingUpdate")", R"("ports":[{"containerPort":1,"protocol":"TCP"}])",
+        R"("restartPolicy":"Always")", R"("terminationGracePeriodSeconds":30)", R"("dnsPolicy":"ClusterFirst")",
+        R"("securityContext":{})", R"("schedulerName":"default-scheduler")",
+        R"("terminationMessagePath":"/dev/termination-log")"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -80,7 +93,8 @@ TEST(Defaults, AreStable) {
   Defaults defaults;
   Arena arena;
   const Type& pod = *test::FindType("v1 Pod");
-  auto once = defaults.Apply(arena, pod, test::Typed(arena, pod, R"({"spec":{"containers":[{"name":"a"}],"volumes":[{"name":"v"}]}})"));
+  auto once = defaults.Apply(
+      arena, pod, test::Typed(arena, pod, R"({"spec":{"containers":[{"name":"a"}],"volumes":[{"name":"v"}]}})"));
   ASSERT_TRUE(once);
   auto twice = defaults.Apply(arena, pod, *once);
   ASSERT_TRUE(twice);
@@ -88,19 +102,21 @@ TEST(Defaults, AreStable) {
 }
 
 TEST(Defaults, HooksSeeTheTypesOwnDefaultsAndComeBeforeTheFields) {
-  const DefaultHookEntry hooks[] = {{"io.k8s.api.apps.v1.DeploymentStrategy", [](Arena& arena, const Value& value) {
-    const Type& type = *test::FindType("apps/v1 Deployment")->FindField("spec")->type->FindField("strategy")->type;
-    if (value.Get("type").AsString() != "RollingUpdate" || value.Get("rollingUpdate")) return value;
-    uint16_t index = static_cast<uint16_t>(type.FieldIndex("rollingUpdate"));
-    object::ObjectBuilder builder(arena, value);
-    builder.SetField(index, type.fields[index].name, Value::EmptyObject());
-    return builder.Build();
-  }}};
+  const DefaultHookEntry hooks[] = {
+      {"io.k8s.api.apps.v1.DeploymentStrategy", [](Arena& arena, const Value& value) {
+         const Type& type = *test::FindType("apps/v1 Deployment")->FindField("spec")->type->FindField("strategy")->type;
+         if (value.Get("type").AsString() != "RollingUpdate" || value.Get("rollingUpdate")) return value;
+         uint16_t index = static_cast<uint16_t>(type.FieldIndex("rollingUpdate"));
+         object::ObjectBuilder builder(arena, value);
+         builder.SetField(index, type.fields[index].name, Value::EmptyObject());
+         return builder.Build();
+       }}};
   Defaults defaults(hooks);
   const Type& deployment = *test::FindType("apps/v1 Deployment");
   std::string text = Defaulted(defaults, deployment, "{}");
   EXPECT_NE(text.find(R"("rollingUpdate":{)"), std::string::npos) << text;
-  EXPECT_EQ(Defaulted(defaults, deployment, R"({"spec":{"strategy":{"type":"Recreate"}}})").find("rollingUpdate"), std::string::npos);
+  EXPECT_EQ(Defaulted(defaults, deployment, R"({"spec":{"strategy":{"type":"Recreate"}}})").find("rollingUpdate"),
+            std::string::npos);
 }
 
 TEST(Defaults, OfStructuralTypesReachOnlyWhatIsThere) {
@@ -151,23 +167,33 @@ TEST(Validator, WordsStructuralTypesLikeOpenApiValidation) {
       {R"({"spec":{"oars":2,"colour":"red","rig":"lug","crew":[{"name":"a"},{"name":"b"}]}})", {}},
       {R"({})", {"spec: Required value"}},
       {R"({"spec":{}})", {"spec.oars: Required value"}},
-      {R"({"spec":{"oars":41}})", {"spec.oars: Invalid value: 41: spec.oars in body should be less than or equal to 40"}},
-      {R"({"spec":{"oars":0}})", {"spec.oars: Invalid value: 0: spec.oars in body should be greater than or equal to 1"}},
-      {R"({"spec":{"oars":"two"}})", {"spec.oars: Invalid value: \"string\": spec.oars in body must be of type integer: \"string\""}},
+      {R"({"spec":{"oars":41}})",
+       {"spec.oars: Invalid value: 41: spec.oars in body should be less than or equal to 40"}},
+      {R"({"spec":{"oars":0}})",
+       {"spec.oars: Invalid value: 0: spec.oars in body should be greater than or equal to 1"}},
+      {R"({"spec":{"oars":"two"}})",
+       {"spec.oars: Invalid value: \"string\": spec.oars in body must be of type integer: \"string\""}},
       {R"({"spec":{"oars":2,"colour":null}})", {}},
-      {R"({"spec":{"oars":2,"colour":"B9!"}})", {"spec.colour: Invalid value: \"B9!\": spec.colour in body should match '^[a-z]+$'"}},
-      {R"({"spec":{"oars":2,"colour":"ab"}})", {"spec.colour: Invalid value: \"ab\": spec.colour in body should be at least 3 chars long"}},
+      {R"({"spec":{"oars":2,"colour":"B9!"}})",
+       {"spec.colour: Invalid value: \"B9!\": spec.colour in body should match '^[a-z]+$'"}},
+      {R"({"spec":{"oars":2,"colour":"ab"}})",
+       {"spec.colour: Invalid value: \"ab\": spec.colour in body should be at least 3 chars long"}},
       {R"({"spec":{"oars":2,"colour":"abcdefghijk"}})", {"spec.colour: Too long: may not be more than 10 bytes"}},
-      {R"({"spec":{"oars":2,"rig":"square"}})", {"spec.rig: Unsupported value: \"square\": supported values: \"lug\", \"gaff\""}},
-      {R"({"spec":{"oars":2,"crew":[{"name":"a"},{"name":"a"}]}})", {"spec.crew[1]: Duplicate value: {\"name\":\"a\"}"}},
+      {R"({"spec":{"oars":2,"rig":"square"}})",
+       {"spec.rig: Unsupported value: \"square\": supported values: \"lug\", \"gaff\""}},
+      {R"({"spec":{"oars":2,"crew":[{"name":"a"},{"name":"a"}]}})",
+       {"spec.crew[1]: Duplicate value: {\"name\":\"a\"}"}},
       {R"({"spec":{"oars":2,"crew":[{}]}})", {"spec.crew[0].name: Required value"}},
-      {R"({"spec":{"oars":2,"crew":5}})", {"spec.crew: Invalid value: \"integer\": spec.crew in body must be of type array: \"integer\""}},
+      {R"({"spec":{"oars":2,"crew":5}})",
+       {"spec.crew: Invalid value: \"integer\": spec.crew in body must be of type array: \"integer\""}},
   };
   for (const Case& c : kCases) EXPECT_EQ(Faults(Boat::kType, c.json), c.faults) << c.json;
 }
 
 TEST(Validator, ChecksOnlyWhatIsAsked) {
-  EXPECT_TRUE(Faults(Boat::kType, R"({"spec":{"oars":99,"rig":"x"}})", {.required = true, .enums = false, .limits = false}).empty());
+  EXPECT_TRUE(
+      Faults(Boat::kType, R"({"spec":{"oars":99,"rig":"x"}})", {.required = true, .enums = false, .limits = false})
+          .empty());
   EXPECT_TRUE(Faults(Boat::kType, "{}", {.required = false}).empty());
 }
 
@@ -180,7 +206,9 @@ TEST(Validator, RefusesChangesOfImmutableFields) {
   Validator validator;
   validator.ValidateUpdate(deployment, now, old, FieldPath(), errors);
   ASSERT_EQ(errors.size(), 1u);
-  EXPECT_EQ(errors.causes()[0], (StatusCause{"FieldValueInvalid", R"(Invalid value: {"matchLabels":{"a":"2"}}: field is immutable)", "spec.selector"}));
+  EXPECT_EQ(errors.causes()[0],
+            (StatusCause{"FieldValueInvalid", R"(Invalid value: {"matchLabels":{"a":"2"}}: field is immutable)",
+                         "spec.selector"}));
   errors.Take();
   validator.ValidateUpdate(deployment, old, old, FieldPath(), errors);
   EXPECT_TRUE(errors.empty());
@@ -196,13 +224,17 @@ bool Same(const Type& type, std::string_view a, std::string_view b) {
 TEST(Diff, ComparesMeaning) {
   const Type& pod = *test::FindType("v1 Pod");
   EXPECT_TRUE(Same(pod, "{}", R"({"metadata":{},"spec":{"containers":[]},"status":null})"));
-  EXPECT_TRUE(Same(pod, R"({"metadata":{"labels":{"a":"1","b":"2"}}})", R"({"metadata":{"labels":{"b":"2","a":"1"}}})"));
+  EXPECT_TRUE(
+      Same(pod, R"({"metadata":{"labels":{"a":"1","b":"2"}}})", R"({"metadata":{"labels":{"b":"2","a":"1"}}})"));
   EXPECT_FALSE(Same(pod, R"({"metadata":{"labels":{"a":"1"}}})", R"({"metadata":{"labels":{"a":"2"}}})"));
   EXPECT_FALSE(Same(pod, R"({"metadata":{"labels":{"a":"1"}}})", R"({"metadata":{}})"));
-  EXPECT_FALSE(Same(pod, R"({"spec":{"securityContext":{}}})", R"({"spec":{}})")) << "a pointer that is set is not one that isn't";
-  EXPECT_TRUE(Same(pod, R"({"spec":{"overhead":{"memory":"1Gi"}}})", R"({"spec":{"overhead":{"memory":"1073741824"}}})"));
+  EXPECT_FALSE(Same(pod, R"({"spec":{"securityContext":{}}})", R"({"spec":{}})"))
+      << "a pointer that is set is not one that isn't";
+  EXPECT_TRUE(
+      Same(pod, R"({"spec":{"overhead":{"memory":"1Gi"}}})", R"({"spec":{"overhead":{"memory":"1073741824"}}})"));
   EXPECT_FALSE(Same(pod, R"({"spec":{"overhead":{"memory":"1Gi"}}})", R"({"spec":{"overhead":{"memory":"1G"}}})"));
-  EXPECT_FALSE(Same(pod, R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})", R"({"spec":{"containers":[{"name":"b"},{"name":"a"}]}})"));
+  EXPECT_FALSE(Same(pod, R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
+                    R"({"spec":{"containers":[{"name":"b"},{"name":"a"}]}})"));
   EXPECT_FALSE(Same(Boat::kType, R"({"spec":{"oars":0}})", R"({"spec":{}})")) << "custom resources keep zero values";
   EXPECT_FALSE(Same(Boat::kType, R"({"spec":{"oars":"x"}})", R"({"spec":{"oars":1}})"));
   EXPECT_FALSE(Same(Boat::kType, R"({"spec":{"open":{"x":1}}})", R"({"spec":{"open":{"x":2}}})"));
@@ -211,7 +243,8 @@ TEST(Diff, ComparesMeaning) {
 TEST(Diff, NamesTheFieldsThatChanged) {
   const Type& deployment = *test::FindType("apps/v1 Deployment");
   Arena arena;
-  Value a = test::Typed(arena, deployment, R"({"metadata":{"name":"x"},"spec":{"replicas":1},"status":{"replicas":1}})");
+  Value a =
+      test::Typed(arena, deployment, R"({"metadata":{"name":"x"},"spec":{"replicas":1},"status":{"replicas":1}})");
   Value b = test::Typed(arena, deployment, R"({"metadata":{"name":"x"},"spec":{"replicas":2}})");
   std::vector<uint16_t> changed = ChangedFields(deployment, a, b);
   ASSERT_EQ(changed.size(), 2u);
@@ -221,10 +254,12 @@ TEST(Diff, NamesTheFieldsThatChanged) {
 
 TEST(Prune, TakesOutWhatIsUnknown) {
   Arena arena;
-  Value value = test::Parse(arena, R"({"x":1,"spec":{"oars":"kept","crew":[{"name":"a","y":{}}],"open":{"any":{"z":1},"name":{"q":1}}}})");
+  Value value = test::Parse(
+      arena, R"({"x":1,"spec":{"oars":"kept","crew":[{"name":"a","y":{}}],"open":{"any":{"z":1},"name":{"q":1}}}})");
   std::vector<std::string> removed;
   Value pruned = Prune(arena, Boat::kType, value, &removed);
-  EXPECT_EQ(object::JsonText(pruned), R"({"spec":{"oars":"kept","crew":[{"name":"a"}],"open":{"any":{"z":1},"name":{"q":1}}}})");
+  EXPECT_EQ(object::JsonText(pruned),
+            R"({"spec":{"oars":"kept","crew":[{"name":"a"}],"open":{"any":{"z":1},"name":{"q":1}}}})");
   EXPECT_EQ(removed, (std::vector<std::string>{"x", "spec.crew[0].y"}));
   EXPECT_EQ(Prune(arena, Boat::kType, pruned).members().data(), pruned.members().data());
 }
@@ -232,9 +267,13 @@ TEST(Prune, TakesOutWhatIsUnknown) {
 TEST(Conform, OfStructuralTypesKeepsWhatWasSent) {
   Arena arena;
   ConformReport report;
-  auto typed = Conform(arena, test::Parse(arena, R"({"spec":{"rig":"","oars":"two","colour":null,"crew":[],"open":{"x":[1.0]},"bogus":1}})"), Boat::kType, report);
+  auto typed = Conform(
+      arena,
+      test::Parse(arena, R"({"spec":{"rig":"","oars":"two","colour":null,"crew":[],"open":{"x":[1.0]},"bogus":1}})"),
+      Boat::kType, report);
   ASSERT_TRUE(typed) << typed.error().message();
-  EXPECT_EQ(test::Json(Boat::kType, *typed), R"({"spec":{"colour":null,"crew":[],"oars":"two","open":{"x":[1]},"rig":""}})");
+  EXPECT_EQ(test::Json(Boat::kType, *typed),
+            R"({"spec":{"colour":null,"crew":[],"oars":"two","open":{"x":[1]},"rig":""}})");
   EXPECT_EQ(report.StrictMessage(), "strict decoding error: unknown field \"spec.bogus\"");
 }
 

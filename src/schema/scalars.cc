@@ -41,17 +41,22 @@ bool IsPlainTime(std::string_view text) {
     if (kShape[i] == '0' ? !IsDigit(text[i]) : text[i] != kShape[i]) return false;
   }
   auto two = [&](size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
-  return two(0) >= 1 && two(5) >= 1 && two(5) <= 12 && two(8) >= 1 && two(8) <= 28 && two(11) < 24 && two(14) < 60 && two(17) < 60;
+  return two(0) >= 1 && two(5) >= 1 && two(5) <= 12 && two(8) >= 1 && two(8) <= 28 && two(11) < 24 && two(14) < 60 &&
+         two(17) < 60;
 }
 
 ScalarResult CanonicalQuantity(Arena& arena, const Value& value) {
   if (value.IsString() && IsPlainQuantity(value.AsString())) return value;
   if (value.IsInt() && value.AsInt() == 0) return Value::StringRef("0");
-  std::string text = value.IsNumber() ? NumberText(value) : value.IsString() ? std::string(value.AsString()) : object::JsonText(value);
+  std::string text = value.IsNumber()   ? NumberText(value)
+                     : value.IsString() ? std::string(value.AsString())
+                                        : object::JsonText(value);
   // Go trims what stands between the quotes.
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   size_t first = text.find_first_not_of(kSpace);
-  std::string_view trimmed = first == std::string::npos ? std::string_view() : std::string_view(text).substr(first, text.find_last_not_of(kSpace) - first + 1);
+  std::string_view trimmed = first == std::string::npos
+                                 ? std::string_view()
+                                 : std::string_view(text).substr(first, text.find_last_not_of(kSpace) - first + 1);
   auto quantity = Quantity::Parse(trimmed);
   if (!quantity) return std::unexpected(quantity.error().message());
   std::string canonical = quantity->ToString();
@@ -82,11 +87,15 @@ ScalarResult CanonicalDuration(Arena& arena, const Value& value) {
 
 ScalarResult CanonicalScalar(Arena& arena, Form form, const Value& value) {
   switch (form) {
-    case Form::kQuantity: return CanonicalQuantity(arena, value);
+    case Form::kQuantity:
+      return CanonicalQuantity(arena, value);
     case Form::kTime:
-    case Form::kMicroTime: return CanonicalTime(arena, form, value);
-    case Form::kDuration: return CanonicalDuration(arena, value);
-    default: return value;
+    case Form::kMicroTime:
+      return CanonicalTime(arena, form, value);
+    case Form::kDuration:
+      return CanonicalDuration(arena, value);
+    default:
+      return value;
   }
 }
 
@@ -103,7 +112,8 @@ ScalarResult TimeFromWire(Arena& arena, Form form, const WireTime& time) {
   bool micro = form == Form::kMicroTime;
   int64_t seconds = time.seconds;
   int32_t nanos = micro ? time.nanoseconds - time.nanoseconds % 1000 : 0;
-  if (seconds < kFirst || seconds > kLast || nanos <= -kNanos || nanos >= kNanos) return std::unexpected("time out of range");
+  if (seconds < kFirst || seconds > kLast || nanos <= -kNanos || nanos >= kNanos)
+    return std::unexpected("time out of range");
   if (nanos < 0) {
     nanos += kNanos;
     --seconds;
@@ -133,14 +143,20 @@ int CompareQuantities(const Value& a, const Value& b) {
 
 std::string_view JsonKindName(const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kBool: return "bool";
+    case ValueKind::kBool:
+      return "bool";
     case ValueKind::kInt:
-    case ValueKind::kDouble: return "number";
+    case ValueKind::kDouble:
+      return "number";
     case ValueKind::kString:
-    case ValueKind::kBytes: return "string";
-    case ValueKind::kList: return "array";
-    case ValueKind::kObject: return "object";
-    default: return "null";
+    case ValueKind::kBytes:
+      return "string";
+    case ValueKind::kList:
+      return "array";
+    case ValueKind::kObject:
+      return "object";
+    default:
+      return "null";
   }
 }
 

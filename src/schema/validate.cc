@@ -34,34 +34,49 @@ size_t CountCharacters(std::string_view text) {
 // What OpenAPI calls the value.
 std::string_view OpenApiKind(const Value& value) {
   switch (value.kind()) {
-    case ValueKind::kBool: return "boolean";
-    case ValueKind::kInt: return "integer";
-    case ValueKind::kDouble: return "number";
+    case ValueKind::kBool:
+      return "boolean";
+    case ValueKind::kInt:
+      return "integer";
+    case ValueKind::kDouble:
+      return "number";
     case ValueKind::kString:
-    case ValueKind::kBytes: return "string";
-    case ValueKind::kList: return "array";
-    case ValueKind::kObject: return "object";
-    default: return "null";
+    case ValueKind::kBytes:
+      return "string";
+    case ValueKind::kList:
+      return "array";
+    case ValueKind::kObject:
+      return "object";
+    default:
+      return "null";
   }
 }
 
 // What OpenAPI calls the type that is wanted; empty for types that take anything.
 std::string_view OpenApiType(Form form) {
   switch (form) {
-    case Form::kBool: return "boolean";
+    case Form::kBool:
+      return "boolean";
     case Form::kInt32:
     case Form::kInt64:
     case Form::kUint32:
-    case Form::kUint64: return "integer";
-    case Form::kDouble: return "number";
-    case Form::kIntOrString: return "integer,string";
+    case Form::kUint64:
+      return "integer";
+    case Form::kDouble:
+      return "number";
+    case Form::kIntOrString:
+      return "integer,string";
     case Form::kStruct:
-    case Form::kMap: return "object";
-    case Form::kList: return "array";
+    case Form::kMap:
+      return "object";
+    case Form::kList:
+      return "array";
     case Form::kFieldsV1:
     case Form::kRawExtension:
-    case Form::kJson: return "";
-    default: return "string";
+    case Form::kJson:
+      return "";
+    default:
+      return "string";
   }
 }
 
@@ -94,7 +109,8 @@ class Check {
       Fields(object_type, value, path);
     } else if (value.IsObject() && object_type.form == Form::kMap) {
       for (const Member& member : value.members()) {
-        if (!Skips(type.element_nullable, member.value)) Run(ElementType(type), member.value, Entry(type, path, member.name()));
+        if (!Skips(type.element_nullable, member.value))
+          Run(ElementType(type), member.value, Entry(type, path, member.name()));
       }
     }
   }
@@ -167,10 +183,13 @@ class Check {
 
   void WrongType(const Type& type, const Value& value, const FieldPath& path) {
     std::string found(OpenApiKind(value));
-    errors_.TypeInvalid(path, found, InBody(path) + "must be of type " + std::string(OpenApiType(type.form)) + ": " + GoQuote(found));
+    errors_.TypeInvalid(
+        path, found, InBody(path) + "must be of type " + std::string(OpenApiType(type.form)) + ": " + GoQuote(found));
   }
 
-  static std::string InBody(const FieldPath& path) { return (path.IsRoot() ? std::string() : path.String()) + " in body "; }
+  static std::string InBody(const FieldPath& path) {
+    return (path.IsRoot() ? std::string() : path.String()) + " in body ";
+  }
 
   void Constrained(const Type& type, const Constraints& limits, const Value& value, const FieldPath& path) {
     if (options_.enums && !limits.enum_values.empty()) Enum(limits, value, path);
@@ -184,12 +203,16 @@ class Check {
   void Enum(const Constraints& limits, const Value& value, const FieldPath& path) {
     std::string text = value.IsString() ? std::string(value.AsString()) : object::JsonText(value);
     auto allowed = limits.enum_values;
-    if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) errors_.NotSupported(path, BadValue(value), allowed);
+    if (std::find(allowed.begin(), allowed.end(), text) == allowed.end())
+      errors_.NotSupported(path, BadValue(value), allowed);
   }
 
   void Number(const Type& type, const Constraints& limits, const Value& value, const FieldPath& path) {
     double number = value.AsDouble();
-    auto report = [&](std::string detail) { errors_.Invalid(path, BadValue(value), type.structural ? InBody(path) + "should be " + detail : "must be " + detail); };
+    auto report = [&](std::string detail) {
+      errors_.Invalid(path, BadValue(value),
+                      type.structural ? InBody(path) + "should be " + detail : "must be " + detail);
+    };
     if (limits.has_maximum && (limits.exclusive_maximum ? number >= limits.maximum : number > limits.maximum)) {
       report((limits.exclusive_maximum ? "less than " : "less than or equal to ") + NumberText(limits.maximum));
     }
@@ -209,7 +232,8 @@ class Check {
     }
     if (limits.min_length >= 0 && length < limits.min_length) {
       if (type.structural) {
-        errors_.Invalid(path, value, InBody(path) + "should be at least " + std::to_string(limits.min_length) + " chars long");
+        errors_.Invalid(path, value,
+                        InBody(path) + "should be at least " + std::to_string(limits.min_length) + " chars long");
       } else {
         errors_.TooShort(path, limits.min_length);
       }
@@ -225,25 +249,30 @@ class Check {
     if (limits.max_items >= 0 && count > limits.max_items) errors_.TooMany(path, count, limits.max_items);
     if (limits.min_items >= 0 && count < limits.min_items) {
       if (type.structural) {
-        errors_.Invalid(path, BadValue(count), InBody(path) + "should have at least " + std::to_string(limits.min_items) + " items");
+        errors_.Invalid(path, BadValue(count),
+                        InBody(path) + "should have at least " + std::to_string(limits.min_items) + " items");
       } else {
         errors_.TooFew(path, count, limits.min_items);
       }
     }
-    if (limits.unique_items && HasDuplicates(value)) errors_.Invalid(path, BadValue(value), InBody(path) + "shouldn't contain duplicates");
+    if (limits.unique_items && HasDuplicates(value))
+      errors_.Invalid(path, BadValue(value), InBody(path) + "shouldn't contain duplicates");
   }
 
   static bool HasDuplicates(const Value& list) {
     std::vector<Value> sorted(list.items().begin(), list.items().end());
     std::sort(sorted.begin(), sorted.end(), [](const Value& a, const Value& b) { return object::Compare(a, b) < 0; });
-    return std::adjacent_find(sorted.begin(), sorted.end(), [](const Value& a, const Value& b) { return object::Equal(a, b); }) != sorted.end();
+    return std::adjacent_find(sorted.begin(), sorted.end(),
+                              [](const Value& a, const Value& b) { return object::Equal(a, b); }) != sorted.end();
   }
 
   void MemberCount(const Constraints& limits, const Value& value, const FieldPath& path) {
     int64_t count = value.size();
-    if (limits.max_properties >= 0 && count > limits.max_properties) errors_.TooMany(path, count, limits.max_properties);
+    if (limits.max_properties >= 0 && count > limits.max_properties)
+      errors_.TooMany(path, count, limits.max_properties);
     if (limits.min_properties >= 0 && count < limits.min_properties) {
-      errors_.Invalid(path, BadValue(count), InBody(path) + "should have at least " + std::to_string(limits.min_properties) + " properties");
+      errors_.Invalid(path, BadValue(count),
+                      InBody(path) + "should have at least " + std::to_string(limits.min_properties) + " properties");
     }
   }
 
@@ -263,7 +292,8 @@ Value FindItem(const Type& list_type, const Value& list, const Value& item) {
   return {};
 }
 
-void CheckUpdate(const Type& type, const Value& value, const Value& old, const FieldPath& path, FieldErrors& errors, int depth) {
+void CheckUpdate(const Type& type, const Value& value, const Value& old, const FieldPath& path, FieldErrors& errors,
+                 int depth) {
   if (depth > internal::kMaxDepth || IsEqual(type, value, old)) return;
   if (type.form == Form::kList && type.list_type == ListType::kMap) {
     for (size_t i = 0; i < value.size(); ++i) {
@@ -295,7 +325,8 @@ Validator::~Validator() = default;
 
 void Validator::Validate(const Type& type, const Value& value, const FieldPath& path, FieldErrors& errors,
                          const ValidateOptions& options) const {
-  Check check(errors, options, [this](std::string_view pattern, std::string_view text) { return patterns_->Matches(pattern, text); });
+  Check check(errors, options,
+              [this](std::string_view pattern, std::string_view text) { return patterns_->Matches(pattern, text); });
   check.Run(type, value, path);
 }
 

@@ -2,7 +2,8 @@
 //
 // A typed tree is canonical: it holds exactly what a Go struct of the type would hold after decoding.
 //   - Members carry field indexes and the table's names, in field order; map entries are sorted by key.
-//   - What is zero to Go is absent, unless the field is a pointer; null is absent (a null item of a list is a zero item).
+//   - What is zero to Go is absent, unless the field is a pointer; null is absent (a null item of a list is a zero
+//   item).
 //     So are empty lists and maps: Kubernetes stores built-in kinds as protobuf, which does not know them.
 //   - Quantities, times and durations are texts in canonical form; []byte is Bytes; a float64 is a Double.
 //   - Subtrees of untyped fields (RawExtension, FieldsV1, JSON) stay as they were.
@@ -24,8 +25,8 @@ namespace homeostat::schema {
 struct ConformReport {
   // False: unknown fields are dropped without a word (fieldValidation=Ignore), which is faster.
   bool collect = true;
-  // `unknown field "spec.foo"`, `duplicate field "spec.replicas"`: each once, at most 100, in the order found. Each is the
-  // text of one Warning under fieldValidation=Warn.
+  // `unknown field "spec.foo"`, `duplicate field "spec.replicas"`: each once, at most 100, in the order found. Each is
+  // the text of one Warning under fieldValidation=Warn.
   std::vector<std::string> problems;
 
   // The path is spelt as in spec.template.spec.containers[0].foo.
@@ -39,11 +40,12 @@ struct ConformReport {
 };
 
 // The typed tree of an untyped one. A tree that was conformed to the same type before comes out equal. Shares texts and
-// untyped subtrees with the input. Trees nested deeper than 1000 objects are refused.
+// untyped subtrees with the input. Trees nested deeper than 400 objects are refused.
 //
 // Errors are 400 with Go's text, e.g. `json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas
 // of type int32`; the caller puts its own words before it (what could not be handled as what).
-Result<object::Value> Conform(object::Arena& arena, const object::Value& untyped, const Type& type, ConformReport& report);
+Result<object::Value> Conform(object::Arena& arena, const object::Value& untyped, const Type& type,
+                              ConformReport& report);
 
 // How Go's messages name a type: v1.Container, []v1.Container, map[string]string.
 std::string GoTypeName(const Type& type);

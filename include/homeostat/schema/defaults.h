@@ -16,8 +16,8 @@
 
 namespace homeostat::schema {
 
-// Conditional defaults of one type: gives the value with what is missing added (see the generated builders), or the value
-// itself. It is given a typed struct, never null or absent, whose own unconditional defaults are there already.
+// Conditional defaults of one type: gives the value with what is missing added (see the generated builders), or the
+// value itself. It is given a typed struct, never null or absent, whose own unconditional defaults are there already.
 using DefaultHook = object::Value (*)(object::Arena& arena, const object::Value& value);
 
 struct DefaultHookEntry {

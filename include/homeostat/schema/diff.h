@@ -9,8 +9,9 @@
 
 namespace homeostat::schema {
 
-// Equal to Go's semantic comparison: absent and zero are the same where the field is no pointer, as are empty and missing
-// lists and maps; the order of a map's entries doesn't count; quantities are equal if their numbers are (1Gi, 1024Mi).
+// Equal to Go's semantic comparison: absent and zero are the same where the field is no pointer, as are empty and
+// missing lists and maps; the order of a map's entries doesn't count; quantities are equal if their numbers are (1Gi,
+// 1024Mi).
 bool IsEqual(const Type& type, const object::Value& a, const object::Value& b);
 
 // Indexes of the struct's fields that differ, ascending.

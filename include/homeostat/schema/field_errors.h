@@ -82,16 +82,15 @@ class FieldPath {
 // A refused value as messages show it. Strings in quotes, numbers and booleans plain, everything else as JSON.
 class BadValue {
  public:
-  BadValue(std::string_view text) : text_(GoQuote(text)) {}             // NOLINT: implicit on purpose
-  BadValue(const std::string& text) : text_(GoQuote(text)) {}           // NOLINT
-  BadValue(const char* text) : text_(GoQuote(text)) {}                  // NOLINT
-  BadValue(bool value) : text_(value ? "true" : "false") {}             // NOLINT
+  BadValue(std::string_view text) : text_(GoQuote(text)) {}    // NOLINT: implicit on purpose
+  BadValue(const std::string& text) : text_(GoQuote(text)) {}  // NOLINT
+  BadValue(const char* text) : text_(GoQuote(text)) {}         // NOLINT
+  BadValue(bool value) : text_(value ? "true" : "false") {}    // NOLINT
   template <std::integral Number>
-    requires(!std::same_as<Number, bool>)
-  BadValue(Number value) : text_(std::to_string(value)) {}              // NOLINT
-  BadValue(double value);                                               // NOLINT
+  requires(!std::same_as<Number, bool>) BadValue(Number value) : text_(std::to_string(value)) {}  // NOLINT
+  BadValue(double value);                                                                         // NOLINT
   // A value without a type: scalars as above, lists and objects as JSON in the order they are in; absent as null.
-  BadValue(const object::Value& value);                                 // NOLINT
+  BadValue(const object::Value& value);  // NOLINT
   // A typed value as Go's encoding writes it (zero values of fields that are always written included).
   BadValue(const Type& type, const object::Value& value);
 

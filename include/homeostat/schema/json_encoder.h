@@ -25,7 +25,8 @@ struct JsonOptions {
 void EncodeJson(const Type& type, const object::Value& value, std::string& out, const JsonOptions& options = {});
 
 // The untyped tree that parsing EncodeJson's text would give (Go's ToUnstructured): what patches work on. Texts and
-// untyped subtrees are shared with the value; bytes become base64 texts in the arena.
+// untyped subtrees are shared with the value; bytes become base64 texts in the arena. Members of structs carry their
+// field indexes all the same, which makes looking things up in the type cheap.
 object::Value ToJsonForm(object::Arena& arena, const Type& type, const object::Value& value);
 
 }  // namespace homeostat::schema

@@ -17,8 +17,8 @@
 
 namespace homeostat::schema {
 
-// Writes the message of a struct type, backwards, without a tag or length of its own (see WireWriter). Texts that are not
-// canonical times, durations or quantities (Conform makes them so) are written as zero.
+// Writes the message of a struct type, backwards, without a tag or length of its own (see WireWriter). Texts that are
+// not canonical times, durations or quantities (Conform makes them so) are written as zero.
 void EncodeProtobuf(const Type& type, const object::Value& value, object::WireWriter& writer);
 std::string EncodeProtobuf(const Type& type, const object::Value& value);
 
@@ -26,14 +26,14 @@ std::string EncodeProtobuf(const Type& type, const object::Value& value);
 std::string EncodeProtobufObject(const Type& type, const object::Value& value);
 
 // The typed tree of a message: canonical, as Conform makes it. Texts point into `bytes`, which must live as long as the
-// tree (Arena::Keep). Any bytes are safe to give: what is no such message is 400, as is nesting deeper than 1000.
+// tree (Arena::Keep). Any bytes are safe to give: what is no such message is 400, as is nesting deeper than 400.
 Result<object::Value> DecodeProtobuf(object::Arena& arena, std::string_view bytes, const Type& type);
 
 // The same for bytes in the envelope; kind and apiVersion of the tree come from there.
 Result<object::Value> DecodeProtobufObject(object::Arena& arena, std::string_view bytes, const Type& type);
 
 // The tree with kind and apiVersion set (empty ones are left out), as decoding the envelope does.
-object::Value WithTypeMeta(object::Arena& arena, const Type& type, const object::Value& value, std::string_view api_version,
-                           std::string_view kind);
+object::Value WithTypeMeta(object::Arena& arena, const Type& type, const object::Value& value,
+                           std::string_view api_version, std::string_view kind);
 
 }  // namespace homeostat::schema

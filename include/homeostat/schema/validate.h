@@ -1,8 +1,8 @@
 // Validation that needs nothing but the type: required fields, enums, limits, and fields that may not change.
 //
-// Built-in kinds are worded as Kubernetes' declarative validation words them, structural types (custom resources) as its
-// OpenAPI validation does ("spec.oars in body should be less than or equal to 40"). What a schema can't say is checked by
-// the behaviour of the kind.
+// Built-in kinds are worded as Kubernetes' declarative validation words them, structural types (custom resources) as
+// its OpenAPI validation does ("spec.oars in body should be less than or equal to 40"). What a schema can't say is
+// checked by the behaviour of the kind.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace homeostat::schema {
 
-// Which checks to make. The tables mark as required what OpenAPI lists so; many such fields of built-in kinds are accepted
-// when zero (numbers of a status), so behaviours choose for which parts of an object they want that check.
+// Which checks to make. The tables mark as required what OpenAPI lists so; many such fields of built-in kinds are
+// accepted when zero (numbers of a status), so behaviours choose for which parts of an object they want that check.
 struct ValidateOptions {
   bool required = true;
   bool enums = true;
@@ -29,8 +29,8 @@ class Validator {
   Validator(const Validator&) = delete;
   Validator& operator=(const Validator&) = delete;
 
-  // Adds the faults of a typed value and of everything below it, in field order. A number or boolean that is zero counts
-  // as present, unless its field is a pointer.
+  // Adds the faults of a typed value and of everything below it, in field order. A number or boolean that is zero
+  // counts as present, unless its field is a pointer.
   void Validate(const Type& type, const object::Value& value, const FieldPath& path, FieldErrors& errors,
                 const ValidateOptions& options = {}) const;
 

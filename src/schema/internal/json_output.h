@@ -1,5 +1,5 @@
-// JsonOutput: appends JSON text to a string, fast: room is made in large steps, and a text without anything to escape is
-// copied at once. What is rarer is left to object::AppendJson and its like.
+// JsonOutput: appends JSON text to a string, fast: room is made in large steps, and a text without anything to escape
+// is copied at once. What is rarer is left to object::AppendJson and its like.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,9 @@
 namespace homeostat::schema::internal {
 
 struct Parameter {
-  std::string in;           // query or path
+  std::string in;  // query or path
   std::string name;
-  std::string type;         // string, integer, boolean
+  std::string type;  // string, integer, boolean
   std::string description;
   bool operator==(const Parameter&) const = default;
 };
@@ -31,17 +31,17 @@ enum class Media {
 };
 
 struct Operation {
-  std::string method;       // get, put …
+  std::string method;  // get, put …
   std::string id;
   std::string description;
-  std::string action;       // x-kubernetes-action; empty for discovery
+  std::string action;  // x-kubernetes-action; empty for discovery
   std::string tag;
-  GroupVersionKind gvk;     // what it works on; no kind for discovery
+  GroupVersionKind gvk;  // what it works on; no kind for discovery
   std::vector<Parameter> parameters;
   const Type* body = nullptr;
   bool body_required = false;
-  bool patch = false;       // the body is a patch
-  bool strategic = true;    // … and may be a strategic merge patch
+  bool patch = false;          // the body is a patch
+  bool strategic = true;       // … and may be a strategic merge patch
   bool takes_nothing = false;  // no media types are said that it takes
   Media media = Media::kObject;
   // Codes of success with the type of the answer; null for a text.

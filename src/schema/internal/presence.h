@@ -20,8 +20,10 @@ constexpr bool IsStructLike(Form form) {
     case Form::kStruct:
     case Form::kSchemaOrBool:
     case Form::kSchemaOrList:
-    case Form::kSchemaOrStrings: return true;
-    default: return false;
+    case Form::kSchemaOrStrings:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -29,14 +31,20 @@ constexpr bool IsStructLike(Form form) {
 inline bool IsEmptyValue(const object::Value& value) {
   switch (value.kind()) {
     case object::ValueKind::kAbsent:
-    case object::ValueKind::kNull: return true;
-    case object::ValueKind::kBool: return !value.AsBool();
-    case object::ValueKind::kInt: return value.AsInt() == 0;
-    case object::ValueKind::kDouble: return value.AsDouble() == 0;
+    case object::ValueKind::kNull:
+      return true;
+    case object::ValueKind::kBool:
+      return !value.AsBool();
+    case object::ValueKind::kInt:
+      return value.AsInt() == 0;
+    case object::ValueKind::kDouble:
+      return value.AsDouble() == 0;
     case object::ValueKind::kString:
-    case object::ValueKind::kBytes: return value.AsString().empty();
+    case object::ValueKind::kBytes:
+      return value.AsString().empty();
     case object::ValueKind::kList:
-    case object::ValueKind::kObject: return value.empty();
+    case object::ValueKind::kObject:
+      return value.empty();
   }
   return false;
 }
@@ -80,6 +88,6 @@ inline const Type& ObjectType(const Type& type) {
 }
 
 // Objects nest no deeper than this in any codec: a tree that does is refused, not overflowed on.
-inline constexpr int kMaxDepth = 1000;
+inline constexpr int kMaxDepth = 400;
 
 }  // namespace homeostat::schema::internal

@@ -7,7 +7,8 @@
 
 namespace homeostat::schema::internal {
 
-// The number that leads to the field at that level: level 0 is the struct itself, 1 a struct inlined in it, 2 one in that.
+// The number that leads to the field at that level: level 0 is the struct itself, 1 a struct inlined in it, 2 one in
+// that.
 inline uint32_t WireNumber(const Field& field, int level) {
   if (level == 0 && field.inline_number != 0) return field.inline_number;
   if (level == 1 && field.inline_inner_number != 0) return field.inline_inner_number;
