@@ -3,6 +3,7 @@
 #include "homeostat/schema/json_encoder.h"
 #include "patch/internal/last_applied.h"
 #include "patch/internal/ownership.h"
+#include "patch/internal/structure.h"
 #include "patch/typed_merge.h"
 
 namespace homeostat::patch {
@@ -49,8 +50,9 @@ Value ComparableForm(Arena& arena, const FieldManagerOptions& options, const Val
 class ApplyRequest {
  public:
   ApplyRequest(Arena& arena, const FieldManager& manager, const Value& live, const Value& config, std::string_view name, WallTime now)
-      : arena_(arena), manager_(manager), options_(manager.options()), config_(config), now_(TimeText(arena, now)) {
+      : arena_(arena), manager_(manager), options_(manager.options()), now_(TimeText(arena, now)) {
     live_ = ComparableForm(arena, options_, live);
+    config_ = internal::WithFieldIndexes(arena, *options_.type, config);
     applier_ = Entry(OrUnknown(arena, name), true);
   }
 

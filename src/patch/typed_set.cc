@@ -114,9 +114,13 @@ class Reconciler {
     size_t start = out_.Begin();
     bool changed = false;
     for (const Entry& entry : set.entries()) {
+      if (entry.children.empty()) {
+        out_.Push(entry);
+        continue;
+      }
       Entry reconciled = entry;
       Structure child = Behind(structure, entry.element);
-      if (child.declared() && !entry.children.empty()) {
+      if (child.declared()) {
         if (IsWhole(child)) {
           reconciled.children = {};
           reconciled.member = true;

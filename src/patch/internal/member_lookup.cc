@@ -4,11 +4,18 @@ namespace homeostat::patch::internal {
 
 using object::Member;
 
+namespace {
+
+// Names of fields are the table's own, so that most comparisons end at the first look.
+bool HasName(const Member& member, std::string_view name) { return member.name_data == name.data() ? member.name_size == name.size() : member.name() == name; }
+
+}  // namespace
+
 const Member* MemberLookup::Find(std::string_view name) {
-  if (next_ < members_.size() && members_[next_].name() == name) return &members_[next_++];
+  if (next_ < members_.size() && HasName(members_[next_], name)) return &members_[next_++];
   if (members_.size() <= kIndexAbove) {
     for (size_t i = 0; i < members_.size(); ++i) {
-      if (members_[i].name() != name) continue;
+      if (!HasName(members_[i], name)) continue;
       next_ = i + 1;
       return &members_[i];
     }

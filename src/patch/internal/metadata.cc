@@ -34,7 +34,7 @@ void FieldWriter::Set(std::string_view name, Value value) {
   if (index < 0) {
     builder_.Set(name, value);
   } else {
-    builder_.SetField(static_cast<uint16_t>(index), type_->fields[static_cast<size_t>(index)].name, value);
+    builder_.Set(type_->fields[static_cast<size_t>(index)].name, value, static_cast<uint16_t>(index));
   }
 }
 

@@ -163,7 +163,9 @@ Result<Value> Ownership::Prune(const Value& merged, const ManagedEntry& last, co
 }
 
 FieldSet Ownership::Named(const Versioned& object) {
-  return WithNamedFields(arena_, *object.type, FieldSetOf(arena_, *object.type, object.object));
+  auto [place, fresh] = named_.try_emplace(object.object.members().data());
+  if (fresh) place->second = WithNamedFields(arena_, *object.type, FieldSetOf(arena_, *object.type, object.object));
+  return place->second;
 }
 
 std::map<std::string_view, FieldSet> Ownership::OwnedByVersion() {

@@ -47,6 +47,7 @@ class Ownership {
   Result<Value> Prune(const Value& merged, const ManagedEntry& last, const ManagedEntry& applier);
   Result<Versioned> AddBackOwned(Versioned merged, Versioned pruned);
   Result<Value> AddBackNotApplied(const Versioned& merged, const Versioned& pruned, const ManagedEntry& last);
+  // The fields of the object, with those on the way to them.
   FieldSet Named(const Versioned& object);
   std::map<std::string_view, FieldSet> OwnedByVersion();
 
@@ -54,6 +55,7 @@ class Ownership {
   const FieldManagerOptions& options_;
   ManagedFields managed_;
   std::map<std::string_view, Comparison> comparisons_;  // by version, of this write
+  std::map<const object::Member*, FieldSet> named_;     // what Named has found, by the object's memory
 };
 
 }  // namespace homeostat::patch::internal

@@ -1,6 +1,7 @@
 #include "patch/internal/structure.h"
 
 #include <algorithm>
+#include <array>
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
@@ -22,61 +23,107 @@ const Type& Anything() { return schema::ScalarType(Form::kJson); }
 
 Scalar StringScalar(const Type& type) {
   // To apply, a format says that the text may be something else; only []byte's does not.
-  bool formatted = type.structural && type.constraints && !type.constraints->format.empty() && type.constraints->format != "byte";
+  bool formatted = type.constraints && !type.constraints->format.empty() && type.constraints->format != "byte";
   return formatted ? Scalar::kUntyped : Scalar::kString;
+}
+
+Value IndexedObject(Arena& arena, const Structure& structure, const Value& value);
+
+Value Indexed(Arena& arena, const Structure& structure, const Value& value) {
+  if (value.empty() || !structure.declared()) return value;
+  if (value.IsObject()) return (structure.parts() & kMapPart) && !structure.IsFreeForm() ? IndexedObject(arena, structure, value) : value;
+  if (structure.parts() != kListPart) return value;
+  Structure element = structure.ListElement();
+  if (element.parts() == kScalarPart) return value;
+  Value* items = arena.AllocateArray<Value>(value.size());
+  for (size_t i = 0; i < value.size(); ++i) new (items + i) Value(Indexed(arena, element, value.items()[i]));
+  return Value::List({items, value.size()});
+}
+
+Value IndexedObject(Arena& arena, const Structure& structure, const Value& value) {
+  bool is_struct = structure.type().form == Form::kStruct;
+  Member* members = arena.AllocateArray<Member>(value.size());
+  for (size_t i = 0; i < value.size(); ++i) {
+    const Member& member = value.members()[i];
+    int index = is_struct ? structure.type().FieldIndex(member.name()) : -1;
+    if (index < 0) {
+      new (members + i) Member(member.name(), is_struct ? member.value : Indexed(arena, structure.MapChild(member.name()).structure, member.value));
+      continue;
+    }
+    const Field& field = structure.type().fields[static_cast<size_t>(index)];
+    new (members + i) Member(field.name, Indexed(arena, Structure(*field.type), member.value), static_cast<uint16_t>(index));
+  }
+  return Value::Object({members, value.size()});
 }
 
 }  // namespace
 
-Structure::Structure(const Type& type, bool preserve) : type_(&type), preserve_(preserve || type.preserve_unknown_fields) {
-  switch (type.form) {
-    case Form::kBool: scalar_ = Scalar::kBoolean; break;
+Value WithFieldIndexes(Arena& arena, const schema::Type& type, const Value& value) { return Indexed(arena, Structure(type), value); }
+
+namespace {
+
+// What a form says by itself.
+struct FormStructure {
+  Scalar scalar = Scalar::kNone;
+  uint8_t parts = 0;
+  bool list_atomic = false, map_atomic = false, free_form = false;
+};
+
+constexpr FormStructure Plain(Scalar scalar) { return {scalar, kScalarPart}; }
+
+constexpr FormStructure OfForm(Form form) {
+  switch (form) {
+    case Form::kBool: return Plain(Scalar::kBoolean);
     case Form::kInt32:
     case Form::kInt64:
     case Form::kUint32:
     case Form::kUint64:
-    case Form::kDouble: scalar_ = Scalar::kNumeric; break;
-    case Form::kString: scalar_ = StringScalar(type); break;
+    case Form::kDouble: return Plain(Scalar::kNumeric);
+    case Form::kString:
     case Form::kBytes:
-    case Form::kDuration: scalar_ = Scalar::kString; break;
+    case Form::kDuration: return Plain(Scalar::kString);
     case Form::kQuantity:
     case Form::kTime:
-    case Form::kMicroTime: scalar_ = Scalar::kUntyped; break;
-    case Form::kRawExtension:
-      scalar_ = Scalar::kUntyped;
-      parts_ = kAnyPart;
-      list_atomic_ = map_atomic_ = true;
-      return;
-    case Form::kFieldsV1:
-      parts_ = kMapPart;
-      free_form_ = true;
-      return;
+    case Form::kMicroTime: return Plain(Scalar::kUntyped);
+    case Form::kRawExtension: return {Scalar::kUntyped, kAnyPart, true, true};
     case Form::kIntOrString:
     case Form::kJson:
     case Form::kSchemaOrBool:
     case Form::kSchemaOrList:
-    case Form::kSchemaOrStrings:
-      scalar_ = Scalar::kUntyped;
-      parts_ = kAnyPart;
-      list_atomic_ = true;
-      return;
+    case Form::kSchemaOrStrings: return {Scalar::kUntyped, kAnyPart, true};
+    case Form::kFieldsV1: return {Scalar::kNone, kMapPart, false, false, true};
     case Form::kStruct:
-      parts_ = kMapPart;
-      map_atomic_ = type.atomic;
-      named_fields_ = !type.fields.empty();
-      free_form_ = !named_fields_ && type.element == nullptr;
-      return;
-    case Form::kMap:
-      parts_ = kMapPart;
-      map_atomic_ = type.atomic;
-      free_form_ = type.element == nullptr;
-      return;
-    case Form::kList:
-      parts_ = kListPart;
-      list_atomic_ = type.list_type == ListType::kAtomic;
-      return;
+    case Form::kMap: return {Scalar::kNone, kMapPart};
+    case Form::kList: return {Scalar::kNone, kListPart};
   }
-  parts_ = kScalarPart;
+  return {};
+}
+
+constexpr size_t kForms = static_cast<size_t>(Form::kSchemaOrStrings) + 1;
+constexpr auto kOfForm = [] {
+  std::array<FormStructure, kForms> table;
+  for (size_t i = 0; i < kForms; ++i) table[i] = OfForm(static_cast<Form>(i));
+  return table;
+}();
+
+}  // namespace
+
+Structure::Structure(const Type& type, bool preserve) : type_(&type), preserve_(preserve || type.preserve_unknown_fields) {
+  const FormStructure& form = kOfForm[static_cast<size_t>(type.form)];
+  scalar_ = form.scalar;
+  parts_ = form.parts;
+  list_atomic_ = form.list_atomic;
+  map_atomic_ = form.map_atomic;
+  free_form_ = form.free_form;
+  if (type.form == Form::kString) {
+    if (type.structural) scalar_ = StringScalar(type);
+  } else if (type.form == Form::kList) {
+    list_atomic_ = type.list_type == ListType::kAtomic;
+  } else if (type.form == Form::kStruct || type.form == Form::kMap) {
+    map_atomic_ = type.atomic;
+    named_fields_ = type.form == Form::kStruct && !type.fields.empty();
+    free_form_ = !named_fields_ && type.element == nullptr;
+  }
 }
 
 uint8_t Structure::PartsFor(const Value& value) const {
@@ -92,7 +139,7 @@ Structure Structure::ListElement() const {
 Structure::Child Structure::MapChild(const Member& member) const {
   if (named_fields_ && member.field < type_->fields.size()) {
     const Field& field = type_->fields[member.field];
-    if (field.name == member.name()) return {Structure(*field.type, preserve_), true};
+    if (field.name.data() == member.name_data || field.name == member.name()) return {Structure(*field.type, preserve_), true};
   }
   return MapChild(member.name());
 }

@@ -66,6 +66,9 @@ struct Structure::Child {
 // The one part to go on with, when several are possible.
 inline Part MainPart(uint8_t parts) { return parts & kMapPart ? kMapPart : parts & kScalarPart ? kScalarPart : kListPart; }
 
+// The same value with the field indexes of its type on the members of structs, so that each is looked up only once.
+Value WithFieldIndexes(Arena& arena, const schema::Type& type, const Value& value);
+
 // What an item of a list counts as having where it leaves a key out: the default that is published in OpenAPI. Absent if
 // there is none.
 Value KeyDefault(Arena& arena, const schema::Type& element, std::string_view name);
