@@ -1,0 +1,202 @@
+#include "kinds/internal_json.h"
+
+#include <algorithm>
+
+#include "homeostat/object/json.h"
+#include "homeostat/schema/json_encoder.h"
+#include "kinds/internal/go_structs.h"
+
+namespace homeostat::kinds {
+namespace {
+
+using object::Value;
+using schema::Form;
+using schema::Type;
+
+bool IsMeta(const Type& type) { return type.name.find(".apimachinery.") != type.name.npos; }
+
+// Writes compact JSON.
+class Writer {
+ public:
+  explicit Writer(std::string& out, std::span<const std::string_view> only = {}) : out_(out), only_(only) {}
+
+  void Write(const Type& type, const Value& value, const Value& parent) {
+    if (type.form == Form::kStruct && !IsMeta(type)) {
+      WriteStruct(type, value, parent);
+    } else if (type.form == Form::kList && value.IsList()) {
+      WriteItems(type, value);
+    } else if (type.form == Form::kMap && value.IsObject() && type.element->form == Form::kStruct) {
+      WriteEntries(type, value);
+    } else {
+      schema::EncodeJson(type, value, out_);
+    }
+  }
+
+ private:
+  void WriteStruct(const Type& type, const Value& value, const Value& parent) {
+    std::span<const std::string_view> only = std::exchange(only_, {});
+    out_ += '{';
+    bool first = true;
+    auto open = [&](std::string_view name) {
+      if (!std::exchange(first, false)) out_ += ',';
+      out_ += '"';
+      out_ += name;
+      out_ += "\":";
+    };
+    if (const internal::GoStruct* known = internal::FindGoStruct(type.name)) {
+      WriteKnownFields(*known, type, value, parent, only, open);
+    } else {
+      for (const schema::Field& field : type.fields) {
+        if (field.Has(schema::kJsonOnly) || (!only.empty() && std::ranges::find(only, field.name) == only.end())) continue;
+        open(internal::GoName(field.name));
+        WriteField(field, 0, value.Get(field.name), value);
+      }
+    }
+    out_ += '}';
+  }
+
+  template <class Open>
+  void WriteKnownFields(const internal::GoStruct& known, const Type& type, const Value& value, const Value& parent,
+                        std::span<const std::string_view> only, Open open) {
+    std::string_view rest = known.fields;
+    while (!rest.empty()) {
+      size_t space = std::min(rest.find(' '), rest.size());
+      std::string_view token = rest.substr(0, space);
+      rest.remove_prefix(std::min(space + 1, rest.size()));
+      char form = 0;
+      if (size_t colon = token.find(':'); colon != token.npos) {
+        form = token[colon + 1];
+        token = token.substr(0, colon);
+      }
+      size_t equals = token.find('=');
+      std::string_view json = equals == token.npos ? token : token.substr(equals + 1);
+      std::string go = equals == token.npos ? internal::GoName(json) : std::string(token.substr(0, equals));
+      if (!only.empty() && std::ranges::find(only, json) == only.end()) continue;
+      open(go);
+      if (json.starts_with('^')) {
+        WriteScalar(form, parent.Get(json.substr(1)));
+      } else if (const schema::Field* field = type.FindField(json)) {
+        WriteField(*field, form, value.Get(json), value);
+      } else {
+        WriteScalar(form, Value());
+      }
+    }
+  }
+
+  void WriteScalar(char form, const Value& value) {
+    if (value) {
+      out_ += object::JsonText(value);
+    } else {
+      out_ += form == 'i' || form == 'o' ? "0" : form == 'b' ? "false" : form == 's' ? "\"\"" : "null";
+    }
+  }
+
+  // form: what the field is in Go, where that is not what the API has.
+  void WriteField(const schema::Field& field, char form, const Value& value, const Value& holder) {
+    const Type& type = *field.type;
+    bool pointer = form == 'p' || (form == 0 && field.Has(schema::kPointer));
+    if (value) return Write(type, value, holder);
+    if (pointer) {
+      out_ += "null";
+      return;
+    }
+    switch (type.form) {
+      case Form::kStruct: return IsMeta(type) ? schema::EncodeJson(type, Value::EmptyObject(), out_) : WriteStruct(type, Value(), holder);
+      case Form::kBool: out_ += "false"; return;
+      case Form::kInt32:
+      case Form::kInt64:
+      case Form::kUint32:
+      case Form::kUint64:
+      case Form::kDouble:
+      case Form::kIntOrString: out_ += "0"; return;
+      case Form::kString: out_ += "\"\""; return;
+      case Form::kQuantity: out_ += "\"0\""; return;
+      default: out_ += "null";
+    }
+  }
+
+  void WriteItems(const Type& type, const Value& list) {
+    out_ += '[';
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (i > 0) out_ += ',';
+      Write(*type.element, list.At(i), Value());
+    }
+    out_ += ']';
+  }
+
+  void WriteEntries(const Type& type, const Value& map) {
+    out_ += '{';
+    for (const object::Member& entry : map.members()) {
+      if (out_.back() != '{') out_ += ',';
+      out_ += object::JsonText(Value::StringRef(entry.name()));
+      out_ += ':';
+      Write(*type.element, entry.value, Value());
+    }
+    out_ += '}';
+  }
+
+  std::string& out_;
+  std::span<const std::string_view> only_;
+};
+
+// Compact JSON with a line for each item, one space a level, as Go's json.Indent sets it.
+std::string Indented(std::string_view json) {
+  std::string out;
+  int depth = 0;
+  bool in_text = false;
+  auto line = [&] {
+    out += '\n';
+    out.append(static_cast<size_t>(depth), ' ');
+  };
+  for (size_t i = 0; i < json.size(); ++i) {
+    char c = json[i];
+    if (in_text) {
+      out += c;
+      if (c == '\\') out += json[++i];
+      else if (c == '"') in_text = false;
+      continue;
+    }
+    switch (c) {
+      case '"': in_text = true; out += c; break;
+      case '{':
+      case '[':
+        out += c;
+        if (i + 1 < json.size() && (json[i + 1] == '}' || json[i + 1] == ']')) {
+          out += json[++i];
+        } else {
+          ++depth;
+          line();
+        }
+        break;
+      case '}':
+      case ']': --depth; line(); out += c; break;
+      case ',': out += c; line(); break;
+      case ':': out += ": "; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string Text(const Type& type, const Value& value, std::span<const std::string_view> fields) {
+  std::string json;
+  Writer(json, fields).Write(type, value, Value());
+  return Indented(json);
+}
+
+}  // namespace
+
+schema::BadValue InternalValue(const Type& type, const Value& value) {
+  if (value.IsAbsent()) return schema::BadValue::Null();
+  std::string json;
+  Writer(json).Write(type, value, Value());
+  return schema::BadValue::Json(std::move(json));
+}
+
+std::string InternalDiff(const Type& type, const Value& old, const Value& value) { return InternalDiff(type, old, value, {}); }
+
+std::string InternalDiff(const Type& type, const Value& old, const Value& value, std::span<const std::string_view> fields) {
+  return UnifiedDiff(Text(type, old, fields), Text(type, value, fields));
+}
+
+}  // namespace homeostat::kinds
