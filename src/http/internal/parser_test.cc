@@ -191,7 +191,7 @@ TEST(RequestParserTest, ChunkOverheadIsBounded) {
   std::string head = WithHeaders("Transfer-Encoding: chunked\r\n");
   std::string extensions = head, content = head, trailers = head + "0\r\n", line = head + "1;";
   for (int i = 0; i < 20; ++i) extensions += "1;" + std::string(1000, 'e') + "\r\nx\r\n";
-  for (int i = 0; i < 100000; ++i) content += "1\r\nx\r\n";
+  for (int i = 0; i < 20000; ++i) content += "1\r\nx\r\n";
   for (int i = 0; i < 2000; ++i) trailers += "Trailer: x\r\n";
   line += std::string(5000, 'e');
   EXPECT_EQ(Read(extensions, {extensions.size()}).code, 400);
