@@ -9,6 +9,7 @@
 
 #include "homeostat/base/files.h"
 #include "homeostat/base/subprocess.h"
+#include "node/errors.h"
 #include "node/files.h"
 #include "node/image_archive.h"
 #include "node/process.h"
@@ -51,14 +52,14 @@ struct Started {
 };
 
 Result<void> CheckPrerequisites(const ContainerdOptions& options) {
-  if (geteuid() != 0) return Fail(InternalError("running containers needs root"));
+  if (geteuid() != 0) return Fail(NodeError("running containers needs root"));
   for (const char* program : {"containerd", "runc", "ctr"}) {
     if (FindProgram(program).empty()) {
-      return Fail(InternalError(std::string(program) + " is not installed (Debian packages containerd, runc)"));
+      return Fail(NodeError(std::string(program) + " is not installed (Debian packages containerd, runc)"));
     }
   }
   if (!PathExists(options.cni_binaries + "/bridge") || !PathExists(options.cni_binaries + "/host-local")) {
-    return Fail(InternalError("the CNI plugins are not in " + options.cni_binaries +
+    return Fail(NodeError("the CNI plugins are not in " + options.cni_binaries +
                               " (Debian package containernetworking-plugins)"));
   }
   return {};
@@ -180,7 +181,7 @@ Task<Result<std::string>> StartContainerd(Runtime& runtime, ContainerdOptions op
     auto ensure = RunOffLoop<Result<Started>>(runtime, std::move(work));
     CO_TRY_ASSIGN(Started started, co_await std::move(ensure));
     if (started.pid != 0) break;
-    if (runtime.Now() >= end) co_return Fail(InternalError("an earlier containerd does not stop"));
+    if (runtime.Now() >= end) co_return Fail(NodeError("an earlier containerd does not stop"));
     co_await Sleep(runtime, kPoll);
   }
   auto cri = cri::MakeGrpcCri(runtime, paths.socket);
@@ -189,10 +190,10 @@ Task<Result<std::string>> StartContainerd(Runtime& runtime, ContainerdOptions op
     Result<cri::RuntimeVersion> version = co_await std::move(call);
     if (version) co_return paths.socket;
     pid_t pid = ReadPid(paths.pid_file);
-    if (!IsProcess(pid, paths.config)) co_return Fail(InternalError("containerd ended at its start: " + LastLines(paths.log)));
+    if (!IsProcess(pid, paths.config)) co_return Fail(NodeError("containerd ended at its start: " + LastLines(paths.log)));
     co_await Sleep(runtime, kPoll);
   }
-  co_return Fail(InternalError("containerd does not answer; see " + paths.log));
+  co_return Fail(NodeError("containerd does not answer; see " + paths.log));
 }
 
 Task<Result<void>> StopContainerd(Runtime& runtime, ContainerdOptions options) {
@@ -203,7 +204,7 @@ Task<Result<void>> StopContainerd(Runtime& runtime, ContainerdOptions options) {
     pid_t pid = ReadPid(paths.pid_file);
     if (StopProcess(pid, paths.config, std::exchange(signal, 0))) break;
     if (runtime.Now() >= end) signal = SIGKILL;
-    if (runtime.Now() >= end + kStopLimit) co_return Fail(InternalError("containerd does not stop"));
+    if (runtime.Now() >= end + kStopLimit) co_return Fail(NodeError("containerd does not stop"));
     co_await Sleep(runtime, kPoll);
   }
   unlink(paths.pid_file.c_str());
@@ -222,7 +223,7 @@ Task<Result<std::string>> Ctr(Runtime& runtime, std::string socket, std::vector<
   if (output.exit_code == 0) co_return std::move(output.output);
   std::string shown = output.errors.substr(0, 1000);
   while (shown.ends_with('\n')) shown.pop_back();
-  co_return Fail(InternalError("ctr failed with exit code " + std::to_string(output.exit_code) + ": " + shown));
+  co_return Fail(NodeError("ctr failed with exit code " + std::to_string(output.exit_code) + ": " + shown));
 }
 
 // The names in lines such as "unpacking docker.io/local/web:1 (sha256:…)...done".
@@ -243,7 +244,7 @@ Task<Result<std::vector<std::string>>> ImportFile(Runtime& runtime, std::string 
   auto import = Ctr(runtime, socket, std::move(arguments));
   CO_TRY_ASSIGN(std::string output, co_await std::move(import));
   std::vector<std::string> names = ImportedNames(output);
-  if (names.empty()) co_return Fail(InternalError("no image with a name is in it"));
+  if (names.empty()) co_return Fail(NodeError("no image with a name is in it"));
   for (const std::string& name : names) {
     std::vector<std::string> label = {"images", "label", name, "io.cri-containerd.pinned=pinned"};
     auto pin = Ctr(runtime, socket, std::move(label));

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "node/errors.h"
+
 namespace homeostat::node {
 
 FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.Release()) {}
@@ -28,7 +30,7 @@ int FileDescriptor::Release() { return std::exchange(fd_, -1); }
 Status FileError(const std::string& what, int error) {
   std::string message = what + ": " + std::strerror(error);
   if (error == ENOENT) return Status(404, "NotFound", message);
-  return InternalError(message);
+  return NodeError(message);
 }
 
 namespace {
@@ -60,7 +62,7 @@ Result<void> EmptyFolder(FileDescriptor folder, dev_t device, const std::string&
     FileDescriptor child(openat(fd, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat about;
     if (!child || fstat(child.get(), &about) != 0) return Fail(FileError("can't remove " + shown + "/" + name, errno));
-    if (about.st_dev != device) return Fail(InternalError(shown + "/" + name + " is still mounted"));
+    if (about.st_dev != device) return Fail(NodeError(shown + "/" + name + " is still mounted"));
     TRY(EmptyFolder(std::move(child), device, shown + "/" + name));
     if (unlinkat(fd, name.c_str(), AT_REMOVEDIR) != 0) return Fail(FileError("can't remove " + shown + "/" + name, errno));
   }

@@ -1,5 +1,6 @@
 #include "node/pod_worker.h"
 
+#include "node/errors.h"
 #include "node/internal/test_pods.h"
 #include "node/values.h"
 
@@ -96,14 +97,14 @@ TEST_F(PodWorkerTest, StartsInOrderAndNothingTwice) {
 TEST_F(PodWorkerTest, RetriesVolumesAndSandboxAfterTenSeconds) {
   Use(kOne);
   Next();
-  Done("volumes", Fail(InternalError("no ConfigMap")));
+  Done("volumes", Fail(NodeError("no ConfigMap")));
   EXPECT_EQ(Next(), "");
   EXPECT_EQ(out_.wake, now_ + seconds(10));
   now_ += seconds(10);
   EXPECT_EQ(Next(), "volumes ");
   Done("volumes");
   Next();
-  Done("sandbox", Fail(InternalError("no network")));
+  Done("sandbox", Fail(NodeError("no network")));
   EXPECT_EQ(Next(), "");
   now_ += seconds(10);
   EXPECT_EQ(Next(), "sandbox ");

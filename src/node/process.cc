@@ -11,6 +11,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "node/errors.h"
+
 extern char** environ;
 
 namespace homeostat::node {
@@ -19,7 +21,7 @@ namespace {
 
 constexpr std::string_view kSystemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-Status SystemError(const std::string& what, int error) { return InternalError(what + ": " + std::strerror(error)); }
+Status SystemError(const std::string& what, int error) { return NodeError(what + ": " + std::strerror(error)); }
 
 // Owns the two attribute blocks of posix_spawn.
 struct SpawnSetup {
@@ -43,7 +45,7 @@ struct SpawnSetup {
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | extra_flags));
     std::string program = FindProgram(argv[0]);
-    if (program.empty()) return Fail(InternalError(argv[0] + " is not installed"));
+    if (program.empty()) return Fail(NodeError(argv[0] + " is not installed"));
     std::vector<char*> arguments;
     for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
