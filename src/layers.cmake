@@ -1,7 +1,7 @@
 # The layers and the arrows between them. A layer may use those it names and, through them, what they use.
 homeostat_layer(base LIBS Threads::Threads OpenSSL::SSL OpenSSL::Crypto spdlog::spdlog fmt::fmt)
 homeostat_layer(http DEPS base LIBS nghttp2 wslay)
-homeostat_layer(object DEPS base LIBS simdjson yaml-cpp)
+homeostat_layer(object DEPS base LIBS simdjson yaml)
 homeostat_layer(schema DEPS object LIBS re2)
 include(${CMAKE_SOURCE_DIR}/api/api.cmake)
 include(schema/schema.cmake)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "homeostat/object/json.h"
+#include "object/internal/number.h"
 #include "object/internal/utf8.h"
 
 namespace homeostat::object::internal {
@@ -54,28 +55,6 @@ std::string QuotedCharacter(uint8_t octet) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSurrogate(int unit) { return unit >= 0xD800 && unit < 0xE000; }
-
-// Whether a number of JSON's grammar is beyond the largest double. Too small is zero, not an error.
-bool Overflows(std::string_view number) {
-  size_t exponent_at = number.find_first_of("eE");
-  std::string_view mantissa = number.substr(0, exponent_at);
-  size_t first = mantissa.find_first_of("123456789");
-  if (first == std::string_view::npos) return false;
-  size_t point = std::min(mantissa.find('.'), mantissa.size());
-  int64_t magnitude = first < point ? static_cast<int64_t>(point - first) : -static_cast<int64_t>(first - point) + 1;
-  if (exponent_at != std::string_view::npos) {
-    std::string_view digits = number.substr(exponent_at + 1);
-    if (digits.front() == '+') digits.remove_prefix(1);
-    int64_t exponent = 0;
-    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-    if (error != std::errc() || exponent > 1'000'000'000 || exponent < -1'000'000'000) return digits.front() != '-';
-    magnitude += exponent;
-  }
-  if (magnitude > 310) return true;
-  if (magnitude < 300) return false;
-  double value = 0;
-  return std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc();
-}
 
 // One pass over the text, without recursion. Expectations are those between tokens; what a token may hold is in the
 // Scan… functions.
@@ -202,7 +181,7 @@ class Scanner {
   void JudgeNumber(std::string_view number, bool integer) {
     int64_t exact = 0;
     if (integer && std::from_chars(number.data(), number.data() + number.size(), exact).ec == std::errc()) return;
-    if (Overflows(number)) {
+    if (!ParseDouble(number)) {
       if (overflow_.empty()) {
         overflow_ = "json: cannot unmarshal number " + std::string(number) + " into Go value of type float64";
       }
