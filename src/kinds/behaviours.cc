@@ -3,10 +3,18 @@
 #include <algorithm>
 
 #include "kinds/defaults/hooks.h"
+#include "kinds/groups.h"
 
 namespace homeostat::kinds {
 
-std::span<const Behaviour* const> AllBehaviours() { return {}; }
+std::span<const Behaviour* const> AllBehaviours() {
+  static const std::vector<const Behaviour*> behaviours = [] {
+    std::vector<const Behaviour*> all;
+    for (auto part : {GroupBehaviours()}) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return behaviours;
+}
 
 std::span<const schema::DefaultHookEntry> DefaultHooks() {
   static const std::vector<schema::DefaultHookEntry> hooks = [] {
