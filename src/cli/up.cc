@@ -11,6 +11,7 @@
 
 #include "auth/pki.h"
 #include "cli/version.h"
+#include "controllers/controllers.h"
 #include "homeostat/base/files.h"
 #include "homeostat/base/log.h"
 #include "homeostat/base/runtime.h"
@@ -66,6 +67,9 @@ class Cluster {
   Result<void> Listen();
   Task<Result<void>> StartControlPlane();
   Result<void> StartServing();
+  // The parts that are clients of the server.
+  void StartClients();
+  sdk::Client ClientFor(std::string user, std::vector<std::string> groups);
   Result<std::unique_ptr<store::Engine>> MakeEngine();
   std::string ServiceAccountKeyFile() const { return options_.data_dir + "/pki/sa.key"; }
 
@@ -78,6 +82,8 @@ class Cluster {
   std::string address_;
   std::unique_ptr<server::ControlPlane> control_plane_;
   std::unique_ptr<http::Server> server_;
+  std::unique_ptr<sdk::InformerFactory> informers_;
+  std::unique_ptr<controllers::Controllers> controllers_;
 };
 
 Result<void> Cluster::OpenDirectory() {
@@ -144,11 +150,34 @@ Result<void> Cluster::StartServing() {
   std::string host = HostOf(address_);
   if (host.find(':') != host.npos) host = "[" + host + "]";
   std::string url = fmt::format("https://{}:{}", host, PortOf(address_));
-  std::string kubeconfig = auth::MakeKubeconfig(url, pki_.authority.certificate, pki_.admin, "homeostat", "kubernetes-admin");
+  std::string kubeconfig = auth::MakeKubeconfig(url, pki_.authority.certificate, pki_.admin, "homeostat", "admin");
   TRY(WriteFileAtomically(options_.kubeconfig, kubeconfig, 0600));
   fmt::print("homeostat is ready at {}; export KUBECONFIG={}\n", url, options_.kubeconfig);
   std::fflush(stdout);
   return {};
+}
+
+sdk::Client Cluster::ClientFor(std::string user, std::vector<std::string> groups) {
+  sdk::ClientOptions options;
+  options.user_agent = user.substr(user.rfind(':') + 1) + "/" + std::string(kGitVersion);
+  options.runtime = &runtime_;
+  options.log = log_;
+  return sdk::Client(control_plane_->TransportFor(std::move(user), std::move(groups)), options);
+}
+
+void Cluster::StartClients() {
+  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {"system:masters"}));
+  if (options_.controllers) {
+    controllers::ControllersOptions options;
+    options.client_for = [this](std::string name) {
+      return ClientFor("system:serviceaccount:kube-system:" + name,
+                       {"system:serviceaccounts", "system:serviceaccounts:kube-system"});
+    };
+    options.authority = pki_.authority.certificate;
+    controllers_ = std::make_unique<controllers::Controllers>(runtime_, *informers_, std::move(options));
+    controllers_->Start();
+  }
+  informers_->Start();
 }
 
 Task<Result<void>> Cluster::Start() {
@@ -156,10 +185,14 @@ Task<Result<void>> Cluster::Start() {
   CO_TRY(Listen());
   auto control_plane = StartControlPlane();
   CO_TRY(co_await std::move(control_plane));
-  co_return StartServing();
+  CO_TRY(StartServing());
+  StartClients();
+  co_return Done();
 }
 
 Task<void> Cluster::Stop() {
+  controllers_.reset();
+  informers_.reset();
   if (server_) {
     auto shutdown = server_->Shutdown(kShutdownGrace);
     co_await std::move(shutdown);

@@ -4,8 +4,10 @@
 //   auto get = client.Get<core::v1::Pod>("default", "web");
 //   CO_TRY_ASSIGN(sdk::Object<core::v1::Pod> pod, co_await std::move(get));
 //
-// Typed calls speak protobuf for built-in kinds, JSON for others. Errors are the server's Status. Loop only. A call's
-// task may be destroyed at any time; whether the server has then done the work is not known, as with any network.
+// Typed calls speak protobuf for built-in kinds (JSON where a server refuses it), JSON for others. Errors are the server's
+// Status with all its details; a response that carries none becomes one by its code. Loop only. A call's task may be
+// destroyed at any time; whether the server has then done the work is not known, as with any network. Every object that
+// comes back has its kind and apiVersion, items of lists too.
 #pragma once
 
 #include <memory>
@@ -15,6 +17,8 @@
 #include <vector>
 
 #include "homeostat/base/http.h"
+#include "homeostat/base/log.h"
+#include "homeostat/base/runtime.h"
 #include "homeostat/object/value.h"
 #include "homeostat/schema/kind.h"
 #include "homeostat/sdk/object.h"
@@ -30,7 +34,7 @@ struct ListOptions {
 };
 
 struct ListResult {
-  std::vector<object::DocumentPtr> items;
+  std::vector<object::DocumentPtr> items;   // each in a document of its own
   std::string resource_version;
   std::string continue_token;
 };
@@ -77,18 +81,24 @@ struct ClientOptions {
   std::string bearer_token;             // sent with every request, if set
   std::string field_manager;            // for create, update, patch, if set
   std::string impersonate_user;
+  // With it, answers that ask to come back (Retry-After with 429 or 5xx) are waited out, up to ten times. Must outlive calls.
+  Runtime* runtime = nullptr;
+  Logger log;                           // of the client, and of informers and recorders that use it
 };
 
 // Copies share the transport, which must outlive their calls.
 class Client {
  public:
   Client(std::shared_ptr<http::Handler> transport, ClientOptions options = {});
+  const ClientOptions& options() const;
 
-  // --- any kind, told by its schema::Kind; namespace empty for cluster-scoped kinds and for all namespaces.
+  // --- any kind, told by its schema::Kind, which must outlive the call; namespace empty for cluster-scoped kinds and for
+  // all namespaces.
   Task<Result<object::DocumentPtr>> Get(const schema::Kind& kind, std::string ns, std::string name) const;
   Task<Result<ListResult>> List(const schema::Kind& kind, std::string ns, ListOptions options) const;
   Task<Result<object::DocumentPtr>> Create(const schema::Kind& kind, std::string ns, object::DocumentPtr object) const;
-  // Replaces by the name in the object; subresource: "", "status", "scale" ….
+  // Replaces by the name in the object; subresource: "", "status", "scale" …. With "scale" and the like, object and answer
+  // are of the subresource's kind.
   Task<Result<object::DocumentPtr>> Update(const schema::Kind& kind, object::DocumentPtr object, std::string subresource) const;
   Task<Result<object::DocumentPtr>> Patch(const schema::Kind& kind, std::string ns, std::string name, PatchType type,
                                           Bytes body, std::string subresource, PatchOptions options) const;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "homeostat/base/log.h"
 #include "homeostat/base/runtime.h"
 #include "homeostat/sdk/client.h"
 #include "homeostat/sdk/informer.h"
@@ -28,6 +29,7 @@ struct ControllerOptions {
   std::string name;
   int workers = 5;
   BackoffOptions backoff;
+  Logger log;
 };
 
 class Controller {

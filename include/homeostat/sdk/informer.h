@@ -83,7 +83,7 @@ class InformerFactory {
   ~InformerFactory();
   Informer& For(const schema::Kind& kind);
   template <class T>
-  Informer& For() { return For(T::kind()); }
+  Informer& For() { return For(T::SchemaKind()); }
   // Starts those that have been asked for since; waits for their first lists.
   void Start();
   Task<void> WaitForSync();
