@@ -199,6 +199,35 @@ TEST(FieldManager, RefusesWhatIsNoConfigurationOfTheKind) {
   }
 }
 
+TEST(FieldManager, RecordsWhatWasSaidAsTheTypesDivideIt) {
+  struct Case {
+    const char *kind, *content, *fields;
+  };
+  const Case kCases[] = {
+      {"v1 Service", R"("spec":{"selector":{"a":"b"},"ports":[{"name":"x","port":80},{"name":"y","port":81,"protocol":"TCP"}]})",
+       R"({"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{}},"k:{\"port\":81,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{}}},"f:selector":{}}})"},
+      {"v1 Pod",
+       R"("spec":{"containers":[{"name":"c","image":"x","volumeMounts":[{"name":"v","mountPath":"/v"}]}],"volumes":[{"name":"v","emptyDir":{}}],"hostAliases":[{"ip":"192.0.2.1","hostnames":["h"]}]})",
+       R"({"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{},"f:volumeMounts":{"k:{\"mountPath\":\"/v\"}":{".":{},"f:mountPath":{},"f:name":{}}}}},"f:hostAliases":{"k:{\"ip\":\"192.0.2.1\"}":{".":{},"f:hostnames":{},"f:ip":{}}},"f:volumes":{"k:{\"name\":\"v\"}":{".":{},"f:emptyDir":{},"f:name":{}}}}})"},
+      {"v1 Secret", R"("data":{"k":"dg=="},"stringData":{"w":"plain"})", R"({"f:data":{"f:k":{}},"f:stringData":{"f:w":{}}})"},
+      {"rbac.authorization.k8s.io/v1 Role", R"("rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}])", R"({"f:rules":{}})"},
+      {"coordination.k8s.io/v1 Lease", R"("spec":{"holderIdentity":"a","leaseTransitions":1})", R"({"f:spec":{"f:holderIdentity":{},"f:leaseTransitions":{}}})"},
+      {"autoscaling/v2 HorizontalPodAutoscaler", R"("spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}})",
+       R"({"f:spec":{"f:maxReplicas":{},"f:scaleTargetRef":{"f:apiVersion":{},"f:kind":{},"f:name":{}}}})"},
+  };
+  for (const Case& one : kCases) {
+    std::string_view text = one.kind;
+    std::string_view api_version = text.substr(0, text.find(' ')), kind = text.substr(text.find(' ') + 1);
+    size_t slash = api_version.find('/');
+    schema::GroupVersionKind gvk = slash == api_version.npos ? schema::GroupVersionKind{"", api_version, kind}
+                                                             : schema::GroupVersionKind{api_version.substr(0, slash), api_version.substr(slash + 1), kind};
+    Story story(gvk, test::TypeOf(one.kind));
+    Status status = story.Apply("a", R"({"apiVersion":")" + std::string(api_version) + R"(","kind":")" + std::string(kind) + R"(","metadata":{"name":"n"},)" + one.content + "}");
+    EXPECT_EQ(status.message(), "") << one.kind;
+    EXPECT_EQ(story.Owners(), "a|Apply||01|" + std::string(one.fields) + "\n");
+  }
+}
+
 TEST(FieldManager, RefusesToApplyOverEntriesThatCannotBeRead) {
   Arena arena;
   const schema::Type& type = test::TypeOf("v1 ConfigMap");

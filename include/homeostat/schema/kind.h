@@ -101,7 +101,8 @@ struct Kind {
   bool virtual_kind = false;              // answered, never stored (reviews)
   GenerationRule generation = GenerationRule::kNone;
   CollectDefault collect_default = CollectDefault::kBackground;
-  // Field paths that server-side apply never records for a write to the main resource; and "subresource:path,path" for those of subresources.
+  // Field paths that server-side apply never records for a write to the main resource; and "subresource:path,path" for those of subresources;
+  // "subresource:only path,path" names the only ones it does record (`*` being any item). Read by patch::ResetFields.
   std::span<const std::string_view> reset_fields;
   // Paths that a write of the status subresource takes from the stored object.
   std::span<const std::string_view> status_keeps;
