@@ -14,7 +14,8 @@
 namespace homeostat::patch {
 namespace {
 
-constexpr std::string_view kConfig = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-6d4b75cb6d-hx7gk","namespace":"default",
+constexpr std::string_view kConfig =
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-6d4b75cb6d-hx7gk","namespace":"default",
 "labels":{"app":"web","pod-template-hash":"6d4b75cb6d","tier":"front"},"annotations":{"example.com/team":"a","example.com/note":"some text"}},
 "spec":{"containers":[{"name":"web","image":"registry.example.com/web:1.2.3","command":["/bin/web"],"args":["--port=8080","--log=json"],
 "ports":[{"name":"http","containerPort":8080,"protocol":"TCP"},{"name":"metrics","containerPort":9090,"protocol":"TCP"}],
@@ -32,7 +33,8 @@ constexpr std::string_view kConfig = R"({"apiVersion":"v1","kind":"Pod","metadat
 "effect":"NoExecute","tolerationSeconds":300},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],
 "priority":0,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority"}})";
 
-constexpr std::string_view kStatus = R"({"phase":"Running","hostIP":"10.0.0.17","podIP":"10.244.3.9","podIPs":[{"ip":"10.244.3.9"}],"qosClass":"Burstable",
+constexpr std::string_view kStatus =
+    R"({"phase":"Running","hostIP":"10.0.0.17","podIP":"10.244.3.9","podIPs":[{"ip":"10.244.3.9"}],"qosClass":"Burstable",
 "startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Initialized","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},
 {"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:09Z"},{"type":"ContainersReady","status":"True","lastTransitionTime":"2026-01-01T00:00:09Z"},
 {"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}],"containerStatuses":[{"name":"web","ready":true,"restartCount":0,
@@ -40,7 +42,8 @@ constexpr std::string_view kStatus = R"({"phase":"Running","hostIP":"10.0.0.17",
 
 const schema::Type& PodType() { return *api::FindTypeOfKind("", "v1", "Pod"); }
 FieldManager Manager(std::string_view subresource) {
-  return FieldManager({.kind = {"", "v1", "Pod"}, .type = &PodType(), .subresource = subresource, .reset_fields = {}, .versions = {}});
+  return FieldManager(
+      {.kind = {"", "v1", "Pod"}, .type = &PodType(), .subresource = subresource, .reset_fields = {}, .versions = {}});
 }
 constexpr WallTime kNow{std::chrono::seconds(1'800'000'000)};
 
@@ -95,7 +98,8 @@ BENCHMARK(ApplyChangedImage);
 // Fewer fields than the last time: what is no longer said is pruned.
 void ApplyRemovedFields(benchmark::State& state) {
   Arena base;
-  Value live = LivePod(base), config = object::WithPath(base, Parse(base, kConfig), {"metadata", "annotations"}, Value());
+  Value live = LivePod(base),
+        config = object::WithPath(base, Parse(base, kConfig), {"metadata", "annotations"}, Value());
   FieldManager manager = Manager("");
   for (auto _ : state) {
     Arena arena;
@@ -135,17 +139,23 @@ BENCHMARK(TrackStatusUpdate);
 
 void StrategicMerge(benchmark::State& state) {
   Arena base;
-  Value live = LivePod(base), patch = Parse(base, R"({"spec":{"$setElementOrder/containers":[{"name":"web"},{"name":"proxy"}],"containers":[{"name":"web","image":"y"}]}})");
+  Value
+      live = LivePod(base),
+      patch = Parse(
+          base,
+          R"({"spec":{"$setElementOrder/containers":[{"name":"web"},{"name":"proxy"}],"containers":[{"name":"web","image":"y"}]}})");
   for (auto _ : state) {
     Arena arena;
-    benchmark::DoNotOptimize(ApplyStrategicMergePatch(arena, PodType(), schema::ToJsonForm(arena, PodType(), live), patch));
+    benchmark::DoNotOptimize(
+        ApplyStrategicMergePatch(arena, PodType(), schema::ToJsonForm(arena, PodType(), live), patch));
   }
 }
 BENCHMARK(StrategicMerge);
 
 void JsonPatchReplace(benchmark::State& state) {
   Arena base;
-  Value live = LivePod(base), patch = Parse(base, R"([{"op":"replace","path":"/spec/containers/0/image","value":"y"}])");
+  Value live = LivePod(base),
+        patch = Parse(base, R"([{"op":"replace","path":"/spec/containers/0/image","value":"y"}])");
   for (auto _ : state) {
     Arena arena;
     benchmark::DoNotOptimize(ApplyJsonPatch(arena, schema::ToJsonForm(arena, PodType(), live), patch));

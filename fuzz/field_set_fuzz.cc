@@ -1,4 +1,5 @@
-// Field sets: two of them as FieldsV1, one a line. The algebra of sets holds, and what is written reads as the same set.
+// Field sets: two of them as FieldsV1, one a line. The algebra of sets holds, and what is written reads as the same
+// set.
 #include "json_input.h"
 #include "patch/field_set.h"
 
@@ -17,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Require(Equal(Union(arena, rest, shared), a), "a without b, and a and b, are a");
   fuzz::Require(Intersection(arena, rest, b).empty(), "a without b has nothing of b");
   fuzz::Require(both.Size() + shared.Size() == a.Size() + b.Size(), "sizes add up");
-  fuzz::Require(Difference(arena, RecursiveDifference(arena, a, b), rest).empty(), "the recursive difference is no larger");
+  fuzz::Require(Difference(arena, RecursiveDifference(arena, a, b), rest).empty(),
+                "the recursive difference is no larger");
   both.ForEach([&](PathView path) { fuzz::Require(a.Has(path) || b.Has(path), "each path is of a or b"); });
   bool canonical = false;
   Value written = WriteFieldsV1(arena, both);

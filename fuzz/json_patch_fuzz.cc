@@ -1,4 +1,5 @@
-// JSON and merge patches: a document and a patch, one a line. The document is not written to, and what comes out is JSON.
+// JSON and merge patches: a document and a patch, one a line. The document is not written to, and what comes out is
+// JSON.
 #include "json_input.h"
 #include "patch/json_patch.h"
 #include "patch/merge_patch.h"

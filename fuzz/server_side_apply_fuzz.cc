@@ -1,11 +1,11 @@
-// Server-side apply: writes of one object, one a line: {"m":"manager","f":true,"a":{…}} applies, {"m":"manager","u":{…}} updates.
-// Entries of managedFields can always be read again, and a configuration of which nothing gets lost in a typed object (as
-// zero values do) applies again without conflicts. It need not give the same object: an empty object in it, of which the
-// applier owned parts before, becomes null the first time, as upstream.
-#include "json_input.h"
+// Server-side apply: writes of one object, one a line: {"m":"manager","f":true,"a":{…}} applies,
+// {"m":"manager","u":{…}} updates. Entries of managedFields can always be read again, and a configuration of which
+// nothing gets lost in a typed object (as zero values do) applies again without conflicts. It need not give the same
+// object: an empty object in it, of which the applier owned parts before, becomes null the first time, as upstream.
 #include "homeostat/api/registry.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
+#include "json_input.h"
 #include "patch/field_manager.h"
 #include "patch/typed_merge.h"
 
@@ -16,7 +16,10 @@ using object::Value;
 
 class Object {
  public:
-  Object(object::Arena& arena, const schema::Kind& kind) : arena_(arena), kind_(kind), manager_({.kind = kind.gvk, .type = kind.type, .subresource = {}, .reset_fields = {}, .versions = {}}) {}
+  Object(object::Arena& arena, const schema::Kind& kind)
+      : arena_(arena),
+        kind_(kind),
+        manager_({.kind = kind.gvk, .type = kind.type, .subresource = {}, .reset_fields = {}, .versions = {}}) {}
 
   void Write(const Value& line) {
     std::string_view name = line.Get("m").AsString();
@@ -38,7 +41,8 @@ class Object {
   }
 
   void Store(const Value& object) {
-    fuzz::Require(patch::ValidateManagedFieldsList(patch::ManagedFieldsOf(object)).has_value(), "managedFields can be read");
+    fuzz::Require(patch::ValidateManagedFieldsList(patch::ManagedFieldsOf(object)).has_value(),
+                  "managedFields can be read");
     bool has_uid = !object.Path({"metadata", "uid"}).AsString().empty();
     live_ = has_uid ? object : *Typed(object::WithPath(arena_, object, {"metadata", "uid"}, Value::StringRef("u")));
   }
@@ -46,7 +50,8 @@ class Object {
   bool SurvivesTyping(const Value& config) {
     std::optional<Value> typed = Typed(config);
     if (!typed) return false;
-    patch::Comparison change = patch::CompareTyped(arena_, *kind_.type, config, schema::ToJsonForm(arena_, *kind_.type, *typed));
+    patch::Comparison change =
+        patch::CompareTyped(arena_, *kind_.type, config, schema::ToJsonForm(arena_, *kind_.type, *typed));
     return change.modified.empty() && change.removed.empty();
   }
 

@@ -1,8 +1,8 @@
 // Strategic merge patch: a pod and a patch, one a line. The pod is not written to, and an empty patch changes nothing.
-#include "json_input.h"
 #include "homeostat/api/registry.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
+#include "json_input.h"
 #include "patch/strategic_merge_patch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

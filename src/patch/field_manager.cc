@@ -17,8 +17,9 @@ namespace {
 constexpr size_t kMostUpdateEntries = 10;
 constexpr std::string_view kBeforeFirstApply = "before-first-apply";
 
-std::string_view OrUnknown(Arena& arena, std::string_view manager) { return manager.empty() ? std::string_view("unknown") : arena.Copy(manager); }
-
+std::string_view OrUnknown(Arena& arena, std::string_view manager) {
+  return manager.empty() ? std::string_view("unknown") : arena.Copy(manager);
+}
 
 std::string KindText(const schema::GroupVersionKind& gvk) {
   return std::string(gvk.group) + "/" + std::string(gvk.version) + ", Kind=" + std::string(gvk.kind);
@@ -33,8 +34,8 @@ schema::GroupVersionKind KindOf(const Value& config) {
   return {api_version.substr(0, slash), api_version.substr(slash + 1), kind};
 }
 
-// What apply compares and merges: without managedFields, and with its kind said, as upstream's converted objects are. An
-// object that does not exist yet counts as an empty one.
+// What apply compares and merges: without managedFields, and with its kind said, as upstream's converted objects are.
+// An object that does not exist yet counts as an empty one.
 Value ComparableForm(Arena& arena, const FieldManagerOptions& options, const Value& object) {
   const schema::Type& type = *options.type;
   Value bare = object.IsAbsent() ? Value::EmptyObject() : WithoutManagedFields(arena, type, object);
@@ -49,7 +50,8 @@ Value ComparableForm(Arena& arena, const FieldManagerOptions& options, const Val
 // What applying takes, put together once.
 class ApplyRequest {
  public:
-  ApplyRequest(Arena& arena, const FieldManager& manager, const Value& live, const Value& config, std::string_view name, WallTime now)
+  ApplyRequest(Arena& arena, const FieldManager& manager, const Value& live, const Value& config, std::string_view name,
+               WallTime now)
       : arena_(arena), manager_(manager), options_(manager.options()), now_(TimeText(arena, now)) {
     live_ = ComparableForm(arena, options_, live);
     config_ = internal::WithFieldIndexes(arena, *options_.type, config);
@@ -64,9 +66,14 @@ class ApplyRequest {
     for (const Value& entry : list.items()) entries = entries && entry.IsObject();
     if (entries) return Fail(BadRequestError("metadata.managedFields must be nil"));
     auto fits = CheckTyped(arena_, *options_.type, config_, Duplicates::kRefused);
-    if (!fits) return Fail(Status(500, "", "failed to create typed patch object (" + manager_.Describe(config_) + "): " + fits.error().message()));
+    if (!fits)
+      return Fail(Status(
+          500, "",
+          "failed to create typed patch object (" + manager_.Describe(config_) + "): " + fits.error().message()));
     fits = CheckTyped(arena_, *options_.type, live_, Duplicates::kAllowed);
-    if (!fits) return Fail(Status(500, "", "failed to create typed live object (" + manager_.Describe(live_) + "): " + fits.error().message()));
+    if (!fits)
+      return Fail(Status(
+          500, "", "failed to create typed live object (" + manager_.Describe(live_) + "): " + fits.error().message()));
     return {};
   }
 
@@ -76,9 +83,11 @@ class ApplyRequest {
     if (entries.empty()) {
       // The object was made before anyone kept entries: what it has belongs to a manager of that name.
       Ownership before(arena_, options_, {});
-      auto recorded = before.Update(ComparableForm(arena_, options_, Value()), live_, Entry(kBeforeFirstApply, false), now_);
+      auto recorded =
+          before.Update(ComparableForm(arena_, options_, Value()), live_, Entry(kBeforeFirstApply, false), now_);
       if (!recorded) {
-        return std::unexpected(Refusal{Status(500, "", "failed to create manager for existing fields: " + recorded.error().message()), {}});
+        return std::unexpected(Refusal{
+            Status(500, "", "failed to create manager for existing fields: " + recorded.error().message()), {}});
       }
       entries = before.managed();
     }
@@ -122,15 +131,16 @@ class ApplyRequest {
 
 }  // namespace
 
-Result<FieldManager::Applied> FieldManager::Apply(Arena& arena, const Value& live, const Value& config, std::string_view manager,
-                                                  bool force, WallTime now) const {
+Result<FieldManager::Applied> FieldManager::Apply(Arena& arena, const Value& live, const Value& config,
+                                                  std::string_view manager, bool force, WallTime now) const {
   Result<ManagedFields> managed = ManagedFields::Read(arena, ManagedFieldsOf(live));
   if (!managed) return Fail(Status(500, "", "failed to decode managed fields: " + managed.error().message()));
   ApplyRequest request(arena, *this, live, config, manager, now);
   TRY(request.CheckConfig());
   bool from_kubectl = manager == internal::kLastAppliedManager;
   auto result = request.Apply(*managed, force);
-  if (!result && from_kubectl && !result.error().conflicts.empty()) result = request.ApplyOverLastApplied(*managed, result.error());
+  if (!result && from_kubectl && !result.error().conflicts.empty())
+    result = request.ApplyOverLastApplied(*managed, result.error());
   if (!result) return Fail(result.error().status);
   bool changed = !result->IsAbsent();
   Value object = changed ? *result : live;
@@ -141,7 +151,8 @@ Result<FieldManager::Applied> FieldManager::Apply(Arena& arena, const Value& liv
 namespace {
 
 // A client that knows nothing of managed fields, or spoils them, does not delete them.
-ManagedFields EntriesBefore(Arena& arena, const FieldManagerOptions& options, const Value& live, const Value& updated, bool reset) {
+ManagedFields EntriesBefore(Arena& arena, const FieldManagerOptions& options, const Value& live, const Value& updated,
+                            bool reset) {
   if (options.subresource.empty()) {
     Value sent = ManagedFieldsOf(updated);
     if (reset || AsksForReset(sent)) return {};
@@ -154,14 +165,16 @@ ManagedFields EntriesBefore(Arena& arena, const FieldManagerOptions& options, co
 
 }  // namespace
 
-Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated, std::string_view manager, WallTime now, bool reset) const {
+Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated, std::string_view manager,
+                           WallTime now, bool reset) const {
   const schema::Type& type = *options_.type;
   ManagedFields managed = EntriesBefore(arena, options_, live, updated, reset);
   Value bare = WithoutManagedFields(arena, type, updated);
   bool exists = !live.Path({"metadata", "uid"}).AsString().empty();
   if (managed.empty() && exists) return bare;  // no entries are kept for it until it is applied
   Value before = ComparableForm(arena, options_, live), after = ComparableForm(arena, options_, bare);
-  if (!CheckTyped(arena, type, before, Duplicates::kAllowed) || !CheckTyped(arena, type, after, Duplicates::kAllowed)) return bare;
+  if (!CheckTyped(arena, type, before, Duplicates::kAllowed) || !CheckTyped(arena, type, after, Duplicates::kAllowed))
+    return bare;
   Ownership ownership(arena, options_, std::move(managed));
   ManagedEntry writer{.manager = OrUnknown(arena, manager),
                       .applied = false,
@@ -178,7 +191,8 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
 
 std::string FieldManager::Describe(const Value& object) const {
   Value metadata = object.Get("metadata");
-  return std::string(metadata.Get("namespace").AsString()) + "/" + std::string(metadata.Get("name").AsString()) + "; " + KindText(options_.kind);
+  return std::string(metadata.Get("namespace").AsString()) + "/" + std::string(metadata.Get("name").AsString()) + "; " +
+         KindText(options_.kind);
 }
 
 namespace {

@@ -46,7 +46,8 @@ std::string ValueText(const Value& value) {
     text += ValueText(item);
   }
   if (value.IsList()) return "[" + text + "]";
-  for (const object::Member& member : value.members()) text.append(member.name()).append("=").append(ValueText(member.value));
+  for (const object::Member& member : value.members())
+    text.append(member.name()).append("=").append(ValueText(member.value));
   return text;
 }
 
@@ -56,7 +57,9 @@ FieldSet SetUnion(SetBuilder& out, const FieldSet& a, const FieldSet& b) {
   size_t start = out.Begin();
   Zip(
       a.entries(), b.entries(), [&](const Entry& x) { out.Push(x); }, [&](const Entry& y) { out.Push(y); },
-      [&](const Entry& x, const Entry& y) { out.Push({x.element, SetUnion(out, x.children, y.children), x.member || y.member}); });
+      [&](const Entry& x, const Entry& y) {
+        out.Push({x.element, SetUnion(out, x.children, y.children), x.member || y.member});
+      });
   return out.End(start);
 }
 
@@ -154,10 +157,14 @@ FieldSet SetMatching(SetBuilder& out, const FieldSet& set, std::span<const Patte
 
 std::string PathElement::String() const {
   switch (kind_) {
-    case Kind::kField: return "." + std::string(name());
-    case Kind::kValue: return "[=" + ValueText(value_) + "]";
-    case Kind::kIndex: return "[" + std::to_string(value_.AsInt()) + "]";
-    case Kind::kKey: break;
+    case Kind::kField:
+      return "." + std::string(name());
+    case Kind::kValue:
+      return "[=" + ValueText(value_) + "]";
+    case Kind::kIndex:
+      return "[" + std::to_string(value_.AsInt()) + "]";
+    case Kind::kKey:
+      break;
   }
   std::string text = "[";
   for (const object::Member& field : value_.members()) {
@@ -173,7 +180,8 @@ int Compare(const PathElement& a, const PathElement& b) {
   std::string_view x = a.name(), y = b.name();
   if (x.data() == y.data() && x.size() == y.size()) return 0;
   // Most names differ in their first letter, which is cheaper to see than to call for.
-  if (!x.empty() && !y.empty() && x[0] != y[0]) return static_cast<unsigned char>(x[0]) < static_cast<unsigned char>(y[0]) ? -1 : 1;
+  if (!x.empty() && !y.empty() && x[0] != y[0])
+    return static_cast<unsigned char>(x[0]) < static_cast<unsigned char>(y[0]) ? -1 : 1;
   return x.compare(y);
 }
 
@@ -202,7 +210,8 @@ FieldSet FieldSet::Of(Arena& arena, std::span<const Path> paths) {
 
 const Entry* FieldSet::Find(const PathElement& element) const {
   std::span<const Entry> all = entries();
-  auto found = std::lower_bound(all.begin(), all.end(), element, [](const Entry& entry, const PathElement& wanted) { return entry.element < wanted; });
+  auto found = std::lower_bound(all.begin(), all.end(), element,
+                                [](const Entry& entry, const PathElement& wanted) { return entry.element < wanted; });
   return found != all.end() && found->element == element ? &*found : nullptr;
 }
 

@@ -76,7 +76,9 @@ class FieldSet {
   explicit FieldSet(std::span<const Entry> sorted_entries);
   // The set of these paths.
   static FieldSet Of(Arena& arena, std::span<const Path> paths);
-  static FieldSet Of(Arena& arena, std::initializer_list<Path> paths) { return Of(arena, std::span(paths.begin(), paths.size())); }
+  static FieldSet Of(Arena& arena, std::initializer_list<Path> paths) {
+    return Of(arena, std::span(paths.begin(), paths.size()));
+  }
 
   bool empty() const { return size_ == 0; }
   // The steps at this level, sorted; each is a member, has children, or both.
@@ -137,8 +139,8 @@ class FieldFilter {
 
 // FieldsV1, the JSON of managedFields: {"f:metadata":{"f:labels":{".":{},"f:app":{}}}}.
 //
-// Steps of an unknown sort are passed over. canonical, if given, tells whether writing the set again gives the same text.
-// Errors are about what is no set at all, such as a list in place of an object.
+// Steps of an unknown sort are passed over. canonical, if given, tells whether writing the set again gives the same
+// text. Errors are about what is no set at all, such as a list in place of an object.
 Result<FieldSet> ReadFieldsV1(Arena& arena, const Value& fields, bool* canonical = nullptr);
 // Members come in the set's order, which is that of upstream's text.
 Value WriteFieldsV1(Arena& arena, const FieldSet& set);

@@ -26,7 +26,8 @@ TEST(FieldsV1, IsWrittenInUpstreamsOrder) {
       {R"({})", nullptr},
       {R"({"f:a":{}})", nullptr},
       {R"({"f:a":{".":{},"f:b":{}}})", nullptr},
-      {R"({"f:l":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}},"k:{\"name\":\"y\"}":{}},"f:m":{"v:1":{},"v:\"a\"":{},"v:true":{},"i:0":{},"i:2":{}}})", nullptr},
+      {R"({"f:l":{"k:{\"name\":\"x\"}":{".":{},"f:name":{}},"k:{\"name\":\"y\"}":{}},"f:m":{"v:1":{},"v:\"a\"":{},"v:true":{},"i:0":{},"i:2":{}}})",
+       nullptr},
       {R"({"f:p":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{}}})", nullptr},
       // out of order, twice the same, spaces in a key, keys of a key out of order
       {R"({"f:b":{},"f:a":{}})", R"({"f:a":{},"f:b":{}})"},
@@ -51,7 +52,8 @@ TEST(FieldsV1, IsWrittenInUpstreamsOrder) {
 }
 
 TEST(FieldsV1, RefusesWhatIsNoSet) {
-  for (const char* json : {R"([])", R"("x")", R"({"f:a":1})", R"({"f":{}})", R"({"fa":{}})", R"({"k:[1]":{}})", R"({"k:{":{}})", R"({"v:":{}})", R"({"i:x":{}})"}) {
+  for (const char* json : {R"([])", R"("x")", R"({"f:a":1})", R"({"f":{}})", R"({"fa":{}})", R"({"k:[1]":{}})",
+                           R"({"k:{":{}})", R"({"v:":{}})", R"({"i:x":{}})"}) {
     Arena arena;
     EXPECT_FALSE(ReadFieldsV1(arena, Parse(arena, json)).has_value()) << json;
   }
@@ -63,14 +65,16 @@ TEST(FieldSet, Operations) {
   };
   const Case kCases[] = {
       {R"({})", R"({"f:a":{}})", R"({"f:a":{}})", R"({})", R"({})", R"({})"},
-      {R"({"f:a":{},"f:b":{}})", R"({"f:b":{},"f:c":{}})", R"({"f:a":{},"f:b":{},"f:c":{}})", R"({"f:b":{}})", R"({"f:a":{}})", R"({"f:a":{}})"},
-      // what lies below a path of b stays, unless the difference is recursive
-      {R"({"f:a":{".":{},"f:x":{},"f:y":{}}})", R"({"f:a":{}})", R"({"f:a":{".":{},"f:x":{},"f:y":{}}})", R"({"f:a":{}})",
-       R"({"f:a":{"f:x":{},"f:y":{}}})", R"({})"},
-      {R"({"f:a":{".":{},"f:x":{}}})", R"({"f:a":{"f:x":{},"f:z":{}}})", R"({"f:a":{".":{},"f:x":{},"f:z":{}}})", R"({"f:a":{"f:x":{}}})",
+      {R"({"f:a":{},"f:b":{}})", R"({"f:b":{},"f:c":{}})", R"({"f:a":{},"f:b":{},"f:c":{}})", R"({"f:b":{}})",
        R"({"f:a":{}})", R"({"f:a":{}})"},
+      // what lies below a path of b stays, unless the difference is recursive
+      {R"({"f:a":{".":{},"f:x":{},"f:y":{}}})", R"({"f:a":{}})", R"({"f:a":{".":{},"f:x":{},"f:y":{}}})",
+       R"({"f:a":{}})", R"({"f:a":{"f:x":{},"f:y":{}}})", R"({})"},
+      {R"({"f:a":{".":{},"f:x":{}}})", R"({"f:a":{"f:x":{},"f:z":{}}})", R"({"f:a":{".":{},"f:x":{},"f:z":{}}})",
+       R"({"f:a":{"f:x":{}}})", R"({"f:a":{}})", R"({"f:a":{}})"},
       // numbers are the same however they are written
-      {R"({"f:a":{"v:1":{}}})", R"({"f:a":{"v:1.0":{}}})", R"({"f:a":{"v:1":{}}})", R"({"f:a":{"v:1":{}}})", R"({})", R"({})"},
+      {R"({"f:a":{"v:1":{}}})", R"({"f:a":{"v:1.0":{}}})", R"({"f:a":{"v:1":{}}})", R"({"f:a":{"v:1":{}}})", R"({})",
+       R"({})"},
   };
   for (const Case& one : kCases) {
     Arena arena;
@@ -86,38 +90,50 @@ TEST(FieldSet, Operations) {
 
 TEST(FieldSet, ListsPathsAsMessagesShowThem) {
   Arena arena;
-  FieldSet set = Read(arena, R"({"f:spec":{".":{},"f:ports":{"k:{\"name\":\"a\\\"b\",\"port\":1000000}":{".":{},"f:x":{}}},"f:set":{"v:\"q\"":{},"v:true":{},"v:null":{}},"f:list":{"i:3":{}}},"f:a":{}})");
-  EXPECT_EQ(set.String(),
-            ".a\n.spec\n.spec.list[3]\n.spec.ports[name=\"a\\\"b\",port=1e+06]\n.spec.ports[name=\"a\\\"b\",port=1e+06].x\n"
-            ".spec.set[=\"q\"]\n.spec.set[=true]\n.spec.set[=null]");
+  FieldSet set = Read(
+      arena,
+      R"({"f:spec":{".":{},"f:ports":{"k:{\"name\":\"a\\\"b\",\"port\":1000000}":{".":{},"f:x":{}}},"f:set":{"v:\"q\"":{},"v:true":{},"v:null":{}},"f:list":{"i:3":{}}},"f:a":{}})");
+  EXPECT_EQ(
+      set.String(),
+      ".a\n.spec\n.spec.list[3]\n.spec.ports[name=\"a\\\"b\",port=1e+06]\n.spec.ports[name=\"a\\\"b\",port=1e+06].x\n"
+      ".spec.set[=\"q\"]\n.spec.set[=true]\n.spec.set[=null]");
   EXPECT_EQ(set.Size(), 8u);
   EXPECT_TRUE(set.Has(FieldPathOf({"spec"})));
   EXPECT_FALSE(set.Has(FieldPathOf({"spec", "ports"})));
   EXPECT_FALSE(set.Has(Path()));
-  EXPECT_EQ(Leaves(arena, set).String(), ".a\n.spec.list[3]\n.spec.ports[name=\"a\\\"b\",port=1e+06].x\n.spec.set[=\"q\"]\n.spec.set[=true]\n.spec.set[=null]");
+  EXPECT_EQ(Leaves(arena, set).String(),
+            ".a\n.spec.list[3]\n.spec.ports[name=\"a\\\"b\",port=1e+06].x\n.spec.set[=\"q\"]\n.spec.set[=true]\n.spec."
+            "set[=null]");
 }
 
 TEST(FieldSet, IsMadeOfPaths) {
   Arena arena;
-  FieldSet set = FieldSet::Of(arena, {FieldPathOf({"b", "c"}), FieldPathOf({"a"}), FieldPathOf({"b"}), FieldPathOf({"a"}), Path()});
+  FieldSet set = FieldSet::Of(
+      arena, {FieldPathOf({"b", "c"}), FieldPathOf({"a"}), FieldPathOf({"b"}), FieldPathOf({"a"}), Path()});
   EXPECT_EQ(Write(arena, set), R"({"f:a":{},"f:b":{".":{},"f:c":{}}})");
 }
 
 TEST(FieldFilter, KeepsOrLeavesOut) {
   Arena arena;
-  FieldSet set = Read(arena, R"({"f:metadata":{"f:labels":{"f:a":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:resources":{"f:limits":{}}}}},"f:status":{"f:x":{}}})");
+  FieldSet set = Read(
+      arena,
+      R"({"f:metadata":{"f:labels":{"f:a":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:resources":{"f:limits":{}}}}},"f:status":{"f:x":{}}})");
   struct Case {
     FieldFilter filter;
     const char* kept;
   };
   const Case kCases[] = {
       {FieldFilter(), nullptr},
-      {FieldFilter::Exclude(FieldSet::Of(arena, {FieldPathOf({"spec"}), FieldPathOf({"metadata", "labels"})})), R"({"f:status":{"f:x":{}}})"},
-      {FieldFilter::Include({{"spec", "containers", "*", "resources"}}), R"({"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:resources":{"f:limits":{}}}}}})"},
+      {FieldFilter::Exclude(FieldSet::Of(arena, {FieldPathOf({"spec"}), FieldPathOf({"metadata", "labels"})})),
+       R"({"f:status":{"f:x":{}}})"},
+      {FieldFilter::Include({{"spec", "containers", "*", "resources"}}),
+       R"({"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:resources":{"f:limits":{}}}}}})"},
       {FieldFilter::Include({{"spec", "volumes"}}), R"({})"},
-      {FieldFilter::Include({{"status"}, {"metadata", "labels"}}), R"({"f:metadata":{"f:labels":{"f:a":{}}},"f:status":{"f:x":{}}})"},
+      {FieldFilter::Include({{"status"}, {"metadata", "labels"}}),
+       R"({"f:metadata":{"f:labels":{"f:a":{}}},"f:status":{"f:x":{}}})"},
   };
-  for (const Case& one : kCases) EXPECT_EQ(Write(arena, one.filter.Apply(arena, set)), one.kept ? one.kept : Write(arena, set));
+  for (const Case& one : kCases)
+    EXPECT_EQ(Write(arena, one.filter.Apply(arena, set)), one.kept ? one.kept : Write(arena, set));
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ class Reader {
     for (const Member& field : fields.members()) {
       if (field.name() == kSelf) {
         member = true;
-        canonical_ = canonical_ && &field == fields.members().data() && fields.size() > 1 && field.value.IsObject() && field.value.empty();
+        canonical_ = canonical_ && &field == fields.members().data() && fields.size() > 1 && field.value.IsObject() &&
+                     field.value.empty();
         continue;
       }
       TRY_ASSIGN(std::optional<ParsedElement> step, internal::ParsePathElement(out_.arena(), field.name()));
@@ -85,7 +86,8 @@ class Writer {
     Member* members = arena_.AllocateArray<Member>(entries.size() + self);
     Member* next = members;
     if (self) *next++ = Member(kSelf, Value::EmptyObject());
-    for (const FieldSet::Entry& entry : entries) *next++ = Member(Name(entry.element), Write(entry.children, entry.member));
+    for (const FieldSet::Entry& entry : entries)
+      *next++ = Member(Name(entry.element), Write(entry.children, entry.member));
     return Value::Object({members, entries.size() + self});
   }
 

@@ -21,7 +21,8 @@ using Outcome = std::expected<void, std::string>;
 std::unexpected<std::string> Not(std::string why) { return std::unexpected(std::move(why)); }
 
 Status DoesNotApply() {
-  return Status(422, "Invalid", "the server rejected our request due to an error in our request").WithDetails(StatusDetails());
+  return Status(422, "Invalid", "the server rejected our request due to an error in our request")
+      .WithDetails(StatusDetails());
 }
 
 // ~1 is a slash, ~0 a tilde.
@@ -40,8 +41,10 @@ std::string DecodeStep(std::string_view step) {
 }
 
 std::optional<int64_t> ParseIndex(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  else if (text.starts_with("-+")) return std::nullopt;
+  if (text.starts_with('+'))
+    text.remove_prefix(1);
+  else if (text.starts_with("-+"))
+    return std::nullopt;
   int64_t index = 0;
   auto read = std::from_chars(text.data(), text.data() + text.size(), index);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size() || text.empty()) return std::nullopt;
@@ -97,7 +100,8 @@ class Patcher {
     DraftNode* node = draft_.root();
     for (slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
       node = Get(node, DecodeStep(rest.substr(0, slash)));
-      if (node == nullptr || (!node->IsObject() && !node->IsList())) return Not("doc is missing path: " + std::string(path.AsString()));
+      if (node == nullptr || (!node->IsObject() && !node->IsList()))
+        return Not("doc is missing path: " + std::string(path.AsString()));
       rest.remove_prefix(slash + 1);
     }
     return Place{node, DecodeStep(rest)};
@@ -124,7 +128,8 @@ class Patcher {
 
   Outcome Take(const Place& place) {
     if (place.container->IsObject()) {
-      if (!draft_.EraseMember(place.container, place.step)) return Not("Unable to remove nonexistent key: " + place.step);
+      if (!draft_.EraseMember(place.container, place.step))
+        return Not("Unable to remove nonexistent key: " + place.step);
       return {};
     }
     std::vector<DraftNode*>& items = draft_.Items(place.container);
@@ -228,10 +233,12 @@ Done CheckOperation(const Value& operation, size_t index, const JsonPatchOptions
     if (name == "value") continue;
     if (name == "op" || name == "path" || name == "from") {
       if (!member.value || member.value.IsString()) continue;
-      return Fail(WrongType(member.value, "struct field jsonPatchOp." + std::string(name) + " of type string", options.decoding));
+      return Fail(WrongType(member.value, "struct field jsonPatchOp." + std::string(name) + " of type string",
+                            options.decoding));
     }
     if (options.problems) {
-      options.problems->push_back("json patch unknown field \"[" + std::to_string(index) + "]." + std::string(name) + "\"");
+      options.problems->push_back("json patch unknown field \"[" + std::to_string(index) + "]." + std::string(name) +
+                                  "\"");
     }
   }
   return {};
@@ -240,17 +247,21 @@ Done CheckOperation(const Value& operation, size_t index, const JsonPatchOptions
 Done CheckPatch(const Value& patch, const JsonPatchOptions& options) {
   bool checked = options.decoding == PatchDecoding::kChecked;
   if (patch && !patch.IsList()) {
-    return Fail(WrongType(patch, checked ? "value of type []handlers.jsonPatchOp" : "value of type jsonpatch.Patch", options.decoding));
+    return Fail(WrongType(patch, checked ? "value of type []handlers.jsonPatchOp" : "value of type jsonpatch.Patch",
+                          options.decoding));
   }
   for (size_t i = 0; i < patch.size(); ++i) {
     const Value& operation = patch.items()[i];
     if (operation && !operation.IsObject()) {
-      return Fail(WrongType(operation, checked ? "value of type handlers.jsonPatchOp" : "value of type jsonpatch.Operation", options.decoding));
+      return Fail(WrongType(operation,
+                            checked ? "value of type handlers.jsonPatchOp" : "value of type jsonpatch.Operation",
+                            options.decoding));
     }
     if (checked) TRY(CheckOperation(operation, i, options));
   }
   if (patch.size() > kMostJsonPatchOperations) {
-    return Fail(RequestTooLargeError("The allowed maximum operations in a JSON patch is " + std::to_string(kMostJsonPatchOperations) + ", got " +
+    return Fail(RequestTooLargeError("The allowed maximum operations in a JSON patch is " +
+                                     std::to_string(kMostJsonPatchOperations) + ", got " +
                                      std::to_string(patch.size())));
   }
   return {};

@@ -23,12 +23,14 @@ struct JsonPatchOptions {
   std::vector<std::string>* problems = nullptr;
 };
 
-// The patched document. It is in JSON form (schema::ToJsonForm), and so is the result, which shares what did not change.
+// The patched document. It is in JSON form (schema::ToJsonForm), and so is the result, which shares what did not
+// change.
 //
 // 400 if the patch is no list of operations, 413 if it has more than 10,000, and 422 in upstream's general words if an
 // operation does not apply (a test fails, a path is missing, too much is copied …).
 //
 // Source of the rules: evanphx/json-patch v4; apiserver endpoints/handlers.
-Result<Value> ApplyJsonPatch(Arena& arena, const Value& document, const Value& patch, const JsonPatchOptions& options = {});
+Result<Value> ApplyJsonPatch(Arena& arena, const Value& document, const Value& patch,
+                             const JsonPatchOptions& options = {});
 
 }  // namespace homeostat::patch

@@ -18,7 +18,9 @@ TEST(JsonPatch, Operations) {
       {R"({"a":1})", R"([])", R"({"a":1})"},
       {R"({"a":1})", R"(null)", R"({"a":1})"},
       {R"({"a":{}})", R"([{"op":"add","path":"/a/b~1c~0d","value":2}])", R"({"a":{"b/c~d":2}})"},
-      {R"({"a":[1,2]})", R"([{"op":"add","path":"/a/1","value":9},{"op":"add","path":"/a/-","value":8},{"op":"add","path":"/a/-2","value":7}])", R"({"a":[1,9,2,7,8]})"},
+      {R"({"a":[1,2]})",
+       R"([{"op":"add","path":"/a/1","value":9},{"op":"add","path":"/a/-","value":8},{"op":"add","path":"/a/-2","value":7}])",
+       R"({"a":[1,9,2,7,8]})"},
       {R"({"a":[1]})", R"([{"op":"add","path":"/a/2","value":9}])", nullptr},
       {R"({"a":[1]})", R"([{"op":"add","path":"/a/x","value":9}])", nullptr},
       {R"({})", R"([{"op":"add","path":"/a/b","value":9}])", nullptr},
@@ -29,14 +31,17 @@ TEST(JsonPatch, Operations) {
       // replacing what is not there adds it, as upstream does; not so in lists
       {R"({})", R"([{"op":"replace","path":"/b","value":1}])", R"({"b":1})"},
       {R"({"a":[]})", R"([{"op":"replace","path":"/a/0","value":1}])", nullptr},
-      {R"({"a":1})", R"([{"op":"replace","path":"","value":{"b":2}},{"op":"add","path":"/c","value":3}])", R"({"b":2,"c":3})"},
+      {R"({"a":1})", R"([{"op":"replace","path":"","value":{"b":2}},{"op":"add","path":"/c","value":3}])",
+       R"({"b":2,"c":3})"},
       {R"({"a":1})", R"([{"op":"replace","path":"","value":5}])", nullptr},
       {R"({"a":{"b":1},"c":[]})", R"([{"op":"move","from":"/a/b","path":"/c/0"}])", R"({"a":{},"c":[1]})"},
       {R"({"a":{"b":1}})", R"([{"op":"move","from":"/a","path":"/a/b/c"}])", nullptr},
       {R"({"a":1})", R"([{"op":"move","from":"/x","path":"/b"}])", nullptr},
-      {R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/c"},{"op":"add","path":"/c/d","value":2}])", R"({"a":{"b":1},"c":{"b":1,"d":2}})"},
+      {R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/c"},{"op":"add","path":"/c/d","value":2}])",
+       R"({"a":{"b":1},"c":{"b":1,"d":2}})"},
       {R"({})", R"([{"op":"copy","from":"/x","path":"/b"}])", R"({"b":null})"},
-      {R"({"a":{"x":[1,{"y":null}]}})", R"([{"op":"test","path":"/a","value":{"x":[1,{"y":null}]}}])", R"({"a":{"x":[1,{"y":null}]}})"},
+      {R"({"a":{"x":[1,{"y":null}]}})", R"([{"op":"test","path":"/a","value":{"x":[1,{"y":null}]}}])",
+       R"({"a":{"x":[1,{"y":null}]}})"},
       {R"({"a":1})", R"([{"op":"test","path":"/a","value":2}])", nullptr},
       {R"({"a":1})", R"([{"op":"test","path":"/a","value":1.0}])", nullptr},
       {R"({"a":1})", R"([{"op":"test","path":"/b","value":null}])", R"({"a":1})"},
@@ -65,10 +70,14 @@ TEST(JsonPatch, ThatIsNone) {
     const char* message;
   };
   const Case kCases[] = {
-      {R"({"op":"add"})", PatchDecoding::kChecked, "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"},
-      {R"(["x"])", PatchDecoding::kChecked, "error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp"},
-      {R"([{"op":5}])", PatchDecoding::kChecked, "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"},
-      {R"({"op":"add"})", PatchDecoding::kLenient, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"},
+      {R"({"op":"add"})", PatchDecoding::kChecked,
+       "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"},
+      {R"(["x"])", PatchDecoding::kChecked,
+       "error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp"},
+      {R"([{"op":5}])", PatchDecoding::kChecked,
+       "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"},
+      {R"({"op":"add"})", PatchDecoding::kLenient,
+       "json: cannot unmarshal object into Go value of type jsonpatch.Patch"},
       {R"([true])", PatchDecoding::kLenient, "json: cannot unmarshal bool into Go value of type jsonpatch.Operation"},
   };
   for (const Case& one : kCases) {
@@ -83,7 +92,8 @@ TEST(JsonPatch, ThatIsNone) {
 TEST(JsonPatch, StrictDecodingObjectsToUnknownMembers) {
   Arena arena;
   std::vector<std::string> problems;
-  ApplyJsonPatch(arena, Value::EmptyObject(), Parse(arena, R"([{"op":"add","path":"/a"},{"op":"add","path":"/b","foo":1}])"),
+  ApplyJsonPatch(arena, Value::EmptyObject(),
+                 Parse(arena, R"([{"op":"add","path":"/a"},{"op":"add","path":"/b","foo":1}])"),
                  {.decoding = PatchDecoding::kChecked, .problems = &problems})
       .value();
   EXPECT_EQ(problems, std::vector<std::string>{"json patch unknown field \"[1].foo\""});
@@ -98,7 +108,8 @@ TEST(JsonPatch, Limits) {
   auto too_many = ApplyJsonPatch(arena, Value::EmptyObject(), Value::List(operations));
   ASSERT_FALSE(too_many.has_value());
   EXPECT_EQ(too_many.error().code(), 413);
-  EXPECT_EQ(too_many.error().message(), "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001");
+  EXPECT_EQ(too_many.error().message(),
+            "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001");
 
   // Copying what was copied doubles it each time: it ends at the limit, not at the end of memory.
   Value doubling = Parse(arena, R"({"op":"copy","from":"/a","path":"/a/-"})");
@@ -107,15 +118,18 @@ TEST(JsonPatch, Limits) {
   auto too_large = ApplyJsonPatch(arena, document, Value::List(std::vector<Value>(40, doubling)));
   ASSERT_FALSE(too_large.has_value());
   EXPECT_EQ(too_large.error().code(), 422);
-  EXPECT_TRUE(ApplyJsonPatch(arena, document, Value::List(std::vector<Value>(3, doubling)), {.most_copied_bytes = 102}).has_value());
-  EXPECT_FALSE(ApplyJsonPatch(arena, document, Value::List(std::vector<Value>(3, doubling)), {.most_copied_bytes = 101}).has_value());
+  EXPECT_TRUE(ApplyJsonPatch(arena, document, Value::List(std::vector<Value>(3, doubling)), {.most_copied_bytes = 102})
+                  .has_value());
+  EXPECT_FALSE(ApplyJsonPatch(arena, document, Value::List(std::vector<Value>(3, doubling)), {.most_copied_bytes = 101})
+                   .has_value());
 }
 
 TEST(JsonPatch, ManyMembersAndItems) {
   Arena arena;
   std::string patch = "[";
   for (int i = 0; i < 5000; ++i) {
-    patch += (i ? "," : "") + std::string(R"({"op":"add","path":"/m/k)") + std::to_string(i) + R"(","value":1},{"op":"add","path":"/l/0","value":2})";
+    patch += (i ? "," : "") + std::string(R"({"op":"add","path":"/m/k)") + std::to_string(i) +
+             R"(","value":1},{"op":"add","path":"/l/0","value":2})";
   }
   auto result = ApplyJsonPatch(arena, Parse(arena, R"({"m":{},"l":[]})"), Parse(arena, patch + "]"));
   ASSERT_TRUE(result.has_value());
@@ -130,8 +144,10 @@ TEST(MergePatch, ThatIsNone) {
     const char* answer;
   };
   const Case kCases[] = {
-      {R"([1,2])", PatchDecoding::kChecked, "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"},
-      {R"("x")", PatchDecoding::kChecked, "error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}"},
+      {R"([1,2])", PatchDecoding::kChecked,
+       "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"},
+      {R"("x")", PatchDecoding::kChecked,
+       "error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}"},
       {R"(null)", PatchDecoding::kChecked, "Invalid JSON Patch"},
       {R"(5)", PatchDecoding::kLenient, "Invalid JSON Patch"},
       {R"([1,{"a":null}])", PatchDecoding::kLenient, "[1,{}]"},

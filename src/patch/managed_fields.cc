@@ -36,7 +36,8 @@ Result<ManagedEntry> ReadEntry(Arena& arena, const Value& entry, size_t index) {
   if (read.api_version.empty()) return Fail(BadEntry("apiVersion must not be empty"));
   if (fields_type.empty()) return Fail(BadEntry("missing fieldsType in managed fields entry " + std::to_string(index)));
   if (fields_type != kFieldsV1) {
-    return Fail(BadEntry("invalid fieldsType " + GoQuote(fields_type) + " in managed fields entry " + std::to_string(index)));
+    return Fail(
+        BadEntry("invalid fieldsType " + GoQuote(fields_type) + " in managed fields entry " + std::to_string(index)));
   }
   bool canonical = true;
   Value fields = entry.Get("fieldsV1");
@@ -132,7 +133,8 @@ Result<ManagedFields> ManagedFields::Read(Arena& arena, const Value& list) {
 }
 
 ManagedEntry* ManagedFields::Find(const ManagedEntry& like) {
-  auto found = std::find_if(entries_.begin(), entries_.end(), [&](const ManagedEntry& entry) { return entry.BelongsTo(like); });
+  auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const ManagedEntry& entry) { return entry.BelongsTo(like); });
   return found == entries_.end() ? nullptr : &*found;
 }
 
@@ -153,7 +155,8 @@ void ManagedFields::DropEmpty() {
 }
 
 void ManagedFields::CapUpdates(Arena& arena, size_t most) {
-  auto count = static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const ManagedEntry& entry) { return !entry.applied; }));
+  auto count = static_cast<size_t>(
+      std::count_if(entries_.begin(), entries_.end(), [](const ManagedEntry& entry) { return !entry.applied; }));
   if (count <= most) return;
   std::map<std::string_view, ManagedEntry> oldest_of_version;
   for (const ManagedEntry& entry : UpdatesByAge(entries_)) {
@@ -186,7 +189,8 @@ Value ManagedFields::Write(Arena& arena, const schema::Type* entry_type) const {
   if (entries_.empty()) return {};
   std::vector<const ManagedEntry*> sorted;
   for (const ManagedEntry& entry : entries_) sorted.push_back(&entry);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const ManagedEntry* a, const ManagedEntry* b) { return ComesBefore(*a, *b); });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const ManagedEntry* a, const ManagedEntry* b) { return ComesBefore(*a, *b); });
   Value* items = arena.AllocateArray<Value>(sorted.size());
   for (size_t i = 0; i < sorted.size(); ++i) items[i] = WriteEntry(arena, *sorted[i], entry_type);
   return Value::List({items, sorted.size()});
@@ -195,7 +199,8 @@ Value ManagedFields::Write(Arena& arena, const schema::Type* entry_type) const {
 Value ManagedFieldsOf(const Value& object) { return object.Get("metadata").Get("managedFields"); }
 
 Value WithManagedFields(Arena& arena, const schema::Type& type, const Value& object, const ManagedFields& fields) {
-  const schema::Type* entry_type = internal::IsTyped(object) ? internal::TypeAt(type, {"metadata", "managedFields", "[]"}) : nullptr;
+  const schema::Type* entry_type =
+      internal::IsTyped(object) ? internal::TypeAt(type, {"metadata", "managedFields", "[]"}) : nullptr;
   return internal::WithMetadata(arena, type, object, "managedFields", fields.Write(arena, entry_type));
 }
 
@@ -221,10 +226,13 @@ void ValidateManagedFieldsEntries(const Value& list, const schema::FieldPath& pa
     Value entry = list.At(i);
     schema::FieldPath at = path.Index(i);
     std::string_view operation = Text(entry, "operation"), fields_type = Text(entry, "fieldsType");
-    if (operation != kApply && operation != kUpdate) errors.Invalid(at.Child("operation"), operation, "must be `Apply` or `Update`");
-    if (!fields_type.empty() && fields_type != kFieldsV1) errors.Invalid(at.Child("fieldsType"), fields_type, "must be `FieldsV1`");
+    if (operation != kApply && operation != kUpdate)
+      errors.Invalid(at.Child("operation"), operation, "must be `Apply` or `Update`");
+    if (!fields_type.empty() && fields_type != kFieldsV1)
+      errors.Invalid(at.Child("fieldsType"), fields_type, "must be `FieldsV1`");
     ValidateManagerName(Text(entry, "manager"), at.Child("manager"), errors);
-    if (Text(entry, "subresource").size() > kMostSubresourceBytes) errors.TooLong(at.Child("subresource"), kMostSubresourceBytes);
+    if (Text(entry, "subresource").size() > kMostSubresourceBytes)
+      errors.TooLong(at.Child("subresource"), kMostSubresourceBytes);
   }
 }
 
@@ -242,8 +250,9 @@ std::string_view TimeText(Arena& arena, WallTime time) {
   year_month_day date(day);
   hh_mm_ss clock(seconds - day);
   char text[32];
-  int size = std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                           static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+  int size = std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+                           static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                           static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
                            static_cast<int>(clock.seconds().count()));
   return arena.Copy(std::string_view(text, static_cast<size_t>(size)));
 }

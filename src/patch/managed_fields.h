@@ -48,8 +48,8 @@ struct ManagedEntry {
 
 class ManagedFields {
  public:
-  // Of the list in an object's metadata; absent and null are no entries. The error is 500 with upstream's text, as far as
-  // that does not print Go's memory.
+  // Of the list in an object's metadata; absent and null are no entries. The error is 500 with upstream's text, as far
+  // as that does not print Go's memory.
   static Result<ManagedFields> Read(Arena& arena, const Value& list);
 
   std::vector<ManagedEntry>& entries() { return entries_; }
@@ -65,8 +65,8 @@ class ManagedFields {
   // Puts the oldest of more than `most` update entries together, by version, under the name ancient-changes.
   void CapUpdates(Arena& arena, size_t most);
 
-  // The list as it is stored, sorted: appliers first, then by time, name, version and subresource. Absent if there are no
-  // entries. entry_type, if not null, is ManagedFieldsEntry's type: members then carry its field indexes.
+  // The list as it is stored, sorted: appliers first, then by time, name, version and subresource. Absent if there are
+  // no entries. entry_type, if not null, is ManagedFieldsEntry's type: members then carry its field indexes.
   Value Write(Arena& arena, const schema::Type* entry_type) const;
 
  private:
@@ -87,8 +87,8 @@ Done ValidateManagedFieldsList(const Value& list);
 // The faults of the entries of a list, as the validation of metadata reports them.
 void ValidateManagedFieldsEntries(const Value& list, const schema::FieldPath& path, schema::FieldErrors& errors);
 
-// If `updated` differs from `old` in nothing but the times of its managed fields, it is given the old times back, so that
-// a write which changes nothing stays without effect. Both are typed trees.
+// If `updated` differs from `old` in nothing but the times of its managed fields, it is given the old times back, so
+// that a write which changes nothing stays without effect. Both are typed trees.
 Value KeepTimesIfUnchanged(Arena& arena, const schema::Type& type, const Value& updated, const Value& old);
 
 // RFC 3339 in UTC with whole seconds, in the arena.

@@ -12,8 +12,15 @@ using test::Parse;
 using test::Sorted;
 
 TEST(ManagedFields, IdentifiersAreUpstreams) {
-  ManagedEntry entry{.manager = "a\"<b>", .applied = false, .api_version = "apps/v1", .subresource = "status", .time = {}, .fields = {}, .written = {}};
-  EXPECT_EQ(entry.Identifier(), R"({"manager":"a\"\u003cb\u003e","operation":"Update","apiVersion":"apps/v1","subresource":"status"})");
+  ManagedEntry entry{.manager = "a\"<b>",
+                     .applied = false,
+                     .api_version = "apps/v1",
+                     .subresource = "status",
+                     .time = {},
+                     .fields = {},
+                     .written = {}};
+  EXPECT_EQ(entry.Identifier(),
+            R"({"manager":"a\"\u003cb\u003e","operation":"Update","apiVersion":"apps/v1","subresource":"status"})");
   entry.applied = true;
   EXPECT_EQ(entry.Identifier(), R"({"manager":"a\"\u003cb\u003e","operation":"Apply","subresource":"status"})");
 }
@@ -21,21 +28,26 @@ TEST(ManagedFields, IdentifiersAreUpstreams) {
 TEST(ManagedFields, AreSorted) {
   Arena arena;
   auto entry = [](std::string manager, std::string operation, std::string time, std::string rest = {}) {
-    return R"({"manager":")" + manager + R"(","operation":")" + operation + R"(","apiVersion":"v1",)" + (time.empty() ? "" : R"("time":"2020-01-01T00:00:0)" + time + "Z\",") +
+    return R"({"manager":")" + manager + R"(","operation":")" + operation + R"(","apiVersion":"v1",)" +
+           (time.empty() ? "" : R"("time":"2020-01-01T00:00:0)" + time + "Z\",") +
            R"("fieldsType":"FieldsV1","fieldsV1":{"f:a":{}})" + rest + "}";
   };
-  std::string list = "[" + entry("b", "Update", "2") + "," + entry("a", "Update", "2", R"(,"subresource":"s")") + "," + entry("z", "Apply", "9") + "," +
-                     entry("a", "Update", "2") + "," + entry("y", "Update", "") + "]";
+  std::string list = "[" + entry("b", "Update", "2") + "," + entry("a", "Update", "2", R"(,"subresource":"s")") + "," +
+                     entry("z", "Apply", "9") + "," + entry("a", "Update", "2") + "," + entry("y", "Update", "") + "]";
   auto read = ManagedFields::Read(arena, Parse(arena, list));
   ASSERT_TRUE(read.has_value());
   std::string order;
-  for (const Value& one : read->Write(arena, nullptr).items()) order += std::string(one.Get("manager").AsString()) + std::string(one.Get("subresource").AsString()) + " ";
+  for (const Value& one : read->Write(arena, nullptr).items())
+    order += std::string(one.Get("manager").AsString()) + std::string(one.Get("subresource").AsString()) + " ";
   EXPECT_EQ(order, "z y a as b ");
 }
 
 TEST(ManagedFields, OfTwoEntriesForTheSameTheLastCounts) {
   Arena arena;
-  auto read = ManagedFields::Read(arena, Parse(arena, R"([{"manager":"m","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:a":{}}},
+  auto read = ManagedFields::Read(
+      arena,
+      Parse(arena,
+            R"([{"manager":"m","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:a":{}}},
       {"manager":"m","operation":"Apply","apiVersion":"v2","fieldsType":"FieldsV1","fieldsV1":{"f:b":{}}},{"manager":"m","operation":"Update","apiVersion":"v2","fieldsType":"FieldsV1"}])"));
   ASSERT_TRUE(read.has_value());
   ASSERT_EQ(read->entries().size(), 2u);
@@ -52,7 +64,8 @@ TEST(ManagedFields, ThatCannotBeRead) {
       {R"([{"operation":"Sing","apiVersion":"v1"}])", "operation must be `Apply` or `Update`"},
       {R"([{"operation":"Apply"}])", "apiVersion must not be empty"},
       {R"([{"operation":"Apply","apiVersion":"v1"}])", "missing fieldsType in managed fields entry 0"},
-      {R"([{"operation":"Apply","apiVersion":"v1","fieldsType":"F"}])", "invalid fieldsType \"F\" in managed fields entry 0"},
+      {R"([{"operation":"Apply","apiVersion":"v1","fieldsType":"F"}])",
+       "invalid fieldsType \"F\" in managed fields entry 0"},
       {R"([{"operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":[]}])",
        "error decoding versioned set: error decoding set: expect { or n, but found something else"},
   };
@@ -68,7 +81,10 @@ TEST(ManagedFields, ThatCannotBeRead) {
 TEST(ManagedFields, FaultsOfEntries) {
   Arena arena;
   schema::FieldErrors errors;
-  Value list = Parse(arena, R"([{"operation":"Apply","fieldsType":"FieldsV1"},{"operation":"Sing","fieldsType":"F","manager":"a\u0001","subresource":")" + std::string(257, 's') + R"("}])");
+  Value list = Parse(
+      arena,
+      R"([{"operation":"Apply","fieldsType":"FieldsV1"},{"operation":"Sing","fieldsType":"F","manager":"a\u0001","subresource":")" +
+          std::string(257, 's') + R"("}])");
   ValidateManagedFieldsEntries(list, schema::FieldPath("metadata").Child("managedFields"), errors);
   std::string text;
   for (const StatusCause& cause : errors.causes()) text += cause.field + ": " + cause.message + "\n";
@@ -82,18 +98,25 @@ TEST(ManagedFields, FaultsOfEntries) {
 TEST(ManagedFields, AskingForReset) {
   Arena arena;
   for (const char* json : {"[]", "[{}]"}) EXPECT_TRUE(AsksForReset(Parse(arena, json))) << json;
-  for (const char* json : {"null", "{}", "[{},{}]", R"([{"manager":"m"}])", "[null]"}) EXPECT_FALSE(AsksForReset(Parse(arena, json))) << json;
+  for (const char* json : {"null", "{}", "[{},{}]", R"([{"manager":"m"}])", "[null]"})
+    EXPECT_FALSE(AsksForReset(Parse(arena, json))) << json;
 }
 
 TEST(ManagedFields, TimesComeBackIfNothingElseChanged) {
   Arena arena;
   const schema::Type& type = test::TypeOf("v1 ConfigMap");
   auto map = [&](std::string_view time, std::string_view fields, std::string_view data) {
-    return test::Typed(arena, type, Parse(arena, R"({"metadata":{"name":"m","managedFields":[{"manager":"m","operation":"Apply","apiVersion":"v1","time":"2020-01-01T00:00:0)" +
-                                                     std::string(time) + R"(Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:)" + std::string(fields) + R"(":{}}}}]},"data":{"a":")" +
-                                                     std::string(data) + "\"}}"));
+    return test::Typed(
+        arena, type,
+        Parse(
+            arena,
+            R"({"metadata":{"name":"m","managedFields":[{"manager":"m","operation":"Apply","apiVersion":"v1","time":"2020-01-01T00:00:0)" +
+                std::string(time) + R"(Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:)" + std::string(fields) +
+                R"(":{}}}}]},"data":{"a":")" + std::string(data) + "\"}}"));
   };
-  auto time_of = [](const Value& object) { return std::string(ManagedFieldsOf(object).At(0).Get("time").AsString().substr(17, 2)); };
+  auto time_of = [](const Value& object) {
+    return std::string(ManagedFieldsOf(object).At(0).Get("time").AsString().substr(17, 2));
+  };
   EXPECT_EQ(time_of(KeepTimesIfUnchanged(arena, type, map("2", "a", "x"), map("1", "a", "x"))), "01");
   EXPECT_EQ(time_of(KeepTimesIfUnchanged(arena, type, map("2", "a", "y"), map("1", "a", "x"))), "02");
   EXPECT_EQ(time_of(KeepTimesIfUnchanged(arena, type, map("2", "b", "x"), map("1", "a", "x"))), "02");
@@ -112,8 +135,14 @@ TEST(ManagerName, ComesFromTheUserAgent) {
     std::string asked, user_agent, name;
   };
   const Case kCases[] = {
-      {"alice", "tool/1", "alice"},        {"", "tool-x/9.9 (linux)", "tool-x"}, {"", "plain", "plain"}, {"", "", ""}, {"", "/x", ""},
-      {"", "a\x01\tb c\u00a0d/1", "ab cd"}, {"", "caf\u00e9/1", "caf\u00e9"},     {"", "\xff/1", "\uFFFD"},
+      {"alice", "tool/1", "alice"},
+      {"", "tool-x/9.9 (linux)", "tool-x"},
+      {"", "plain", "plain"},
+      {"", "", ""},
+      {"", "/x", ""},
+      {"", "a\x01\tb c\u00a0d/1", "ab cd"},
+      {"", "caf\u00e9/1", "caf\u00e9"},
+      {"", "\xff/1", "\uFFFD"},
       {"", std::string(200, 'x'), std::string(128, 'x')},
       {"", std::string(127, 'x') + "\u00e9", std::string(127, 'x')},
   };
@@ -131,7 +160,8 @@ TEST(ManagerName, IsPrintableAndShort) {
   EXPECT_EQ(faults(""), "");
   EXPECT_EQ(faults("kubectl \u00e9\u4e2d"), "");
   EXPECT_EQ(faults(std::string(129, 'x')), "FieldValueTooLong Too long: may not be more than 128 bytes;");
-  EXPECT_EQ(faults("a\u00a0"), "FieldValueInvalid Invalid value: \"a\\u00a0\": invalid character U+00A0 (at position 1);");
+  EXPECT_EQ(faults("a\u00a0"),
+            "FieldValueInvalid Invalid value: \"a\\u00a0\": invalid character U+00A0 (at position 1);");
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace homeostat::patch {
 
 inline constexpr size_t kMostManagerNameBytes = 128;
 
-// The name asked for; without one, the user agent up to its first slash, without what can't be printed, cut to 128 bytes.
+// The name asked for; without one, the user agent up to its first slash, without what can't be printed, cut to 128
+// bytes.
 std::string ManagerName(std::string_view asked, std::string_view user_agent);
 
 // Too long, or with characters that can't be printed. Empty is fine: it counts as not said.

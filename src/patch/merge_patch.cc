@@ -32,7 +32,8 @@ Value MergeObjects(Arena& arena, const Value& document, const Value& patch) {
       merged.emplace_back(member.name(), MergeObjects(arena, member.value, wanted), member.field);
     } else {
       // What replaces an object is taken as it is, nulls and all; what replaces anything else is freed of them.
-      merged.emplace_back(member.name(), member.value.IsObject() ? wanted : WithoutNullMembers(arena, wanted), member.field);
+      merged.emplace_back(member.name(), member.value.IsObject() ? wanted : WithoutNullMembers(arena, wanted),
+                          member.field);
     }
   }
   for (const Member& member : patch.members()) {

@@ -45,10 +45,14 @@ FieldFilter ResetFieldsFor(Arena& arena, std::string_view kind, std::string_view
   std::vector<std::string_view> rules;
   if (kind != "v1 ConfigMap" && !kind.ends_with("ClusterRole")) {
     rules = {"status"};
-    if (kind.ends_with("Deployment")) rules.push_back("status:spec,metadata.labels");
-    else if (kind.ends_with("Pod")) rules.push_back("status:spec,metadata.deletionTimestamp,metadata.ownerReferences");
-    else if (kind.ends_with("Widget")) rules.push_back("status:metadata,spec");
-    else rules.push_back("status:spec");
+    if (kind.ends_with("Deployment"))
+      rules.push_back("status:spec,metadata.labels");
+    else if (kind.ends_with("Pod"))
+      rules.push_back("status:spec,metadata.deletionTimestamp,metadata.ownerReferences");
+    else if (kind.ends_with("Widget"))
+      rules.push_back("status:metadata,spec");
+    else
+      rules.push_back("status:spec");
     rules.push_back("resize:only spec.containers.*.resources,spec.containers.*.resizePolicy");
   }
   return ResetFields(arena, rules, sub);
@@ -63,7 +67,8 @@ schema::GroupVersionKind KindOf(std::string_view text) {
 // Conflicts with several owners come in any order upstream.
 std::vector<std::string> SortedCauses(const Status& status) {
   std::vector<std::string> causes;
-  for (const StatusCause& cause : status.details().causes) causes.push_back(cause.reason + "|" + cause.message + "|" + cause.field);
+  for (const StatusCause& cause : status.details().causes)
+    causes.push_back(cause.reason + "|" + cause.message + "|" + cause.field);
   std::sort(causes.begin(), causes.end());
   return causes;
 }
@@ -75,7 +80,11 @@ class Replay {
 
   void Run(const Value& step, int second) {
     std::string_view sub = step.Get("sub").AsString(), manager = step.Get("manager").AsString();
-    FieldManager fields({.kind = KindOf(kind_), .type = &type_, .subresource = sub, .reset_fields = ResetFieldsFor(arena_, kind_, sub), .versions = {}});
+    FieldManager fields({.kind = KindOf(kind_),
+                         .type = &type_,
+                         .subresource = sub,
+                         .reset_fields = ResetFieldsFor(arena_, kind_, sub),
+                         .versions = {}});
     WallTime now{std::chrono::seconds(1577836800 + second)};
     if (step.Get("op").AsString() == "update") {
       Value sent = test::Typed(arena_, type_, step.Get("body"));
@@ -83,7 +92,8 @@ class Replay {
     }
     auto applied = fields.Apply(arena_, live_, step.Get("body"), manager, step.Get("force").AsBool(), now);
     if (!applied) return CheckRefused(step, applied.error());
-    ASSERT_TRUE(step.Get("error").IsAbsent()) << "applied, though it should be refused: " << step.Get("error").AsString();
+    ASSERT_TRUE(step.Get("error").IsAbsent())
+        << "applied, though it should be refused: " << step.Get("error").AsString();
     Check(step, applied->changed ? test::Typed(arena_, type_, applied->object) : applied->object);
   }
 
@@ -120,7 +130,8 @@ TEST(Recorded, ServerSideApply) {
     for (const Value& step : recorded.Get("steps").items()) {
       ++count;
       replay.Run(step, ++second);
-      ASSERT_FALSE(::testing::Test::HasFatalFailure()) << "line " << number << ", step " << second << " of " << recorded.Get("kind").AsString() << ": " << Sorted(step);
+      ASSERT_FALSE(::testing::Test::HasFatalFailure()) << "line " << number << ", step " << second << " of "
+                                                       << recorded.Get("kind").AsString() << ": " << Sorted(step);
     }
   });
   EXPECT_GE(count, 1000u);
@@ -164,7 +175,9 @@ void CheckPlainPatches(const char* file, Apply apply) {
 }
 
 TEST(Recorded, JsonPatch) {
-  CheckPlainPatches("json_patch.jsonl.gz", [](Arena& arena, const Value& document, const Value& patch) { return ApplyJsonPatch(arena, document, patch); });
+  CheckPlainPatches("json_patch.jsonl.gz", [](Arena& arena, const Value& document, const Value& patch) {
+    return ApplyJsonPatch(arena, document, patch);
+  });
 }
 
 TEST(Recorded, MergePatch) {

@@ -13,7 +13,8 @@ constexpr std::string_view kScaleVersion = "autoscaling/v1";
 Path ScaleReplicas() { return FieldPathOf({"spec", "replicas"}); }
 
 const Path* PathIn(const std::vector<ReplicasPath>& paths, std::string_view api_version) {
-  auto found = std::find_if(paths.begin(), paths.end(), [&](const ReplicasPath& one) { return one.api_version == api_version; });
+  auto found =
+      std::find_if(paths.begin(), paths.end(), [&](const ReplicasPath& one) { return one.api_version == api_version; });
   return found == paths.end() ? nullptr : &found->path;
 }
 
@@ -26,7 +27,8 @@ ManagedEntry Owning(Arena& arena, ManagedEntry entry, const Path& path, std::str
 
 }  // namespace
 
-Result<Value> ScaleManagedFields(Arena& arena, const Value& parent, const std::vector<ReplicasPath>& paths, const schema::Type* entry_type) {
+Result<Value> ScaleManagedFields(Arena& arena, const Value& parent, const std::vector<ReplicasPath>& paths,
+                                 const schema::Type* entry_type) {
   TRY_ASSIGN(ManagedFields entries, ManagedFields::Read(arena, parent));
   ManagedFields scale;
   for (const ManagedEntry& entry : entries.entries()) {
@@ -37,8 +39,9 @@ Result<Value> ScaleManagedFields(Arena& arena, const Value& parent, const std::v
   return scale.Write(arena, entry_type);
 }
 
-Result<Value> ParentManagedFields(Arena& arena, const Value& parent, const Value& scale, const std::vector<ReplicasPath>& paths,
-                                  std::string_view api_version, const schema::Type* entry_type) {
+Result<Value> ParentManagedFields(Arena& arena, const Value& parent, const Value& scale,
+                                  const std::vector<ReplicasPath>& paths, std::string_view api_version,
+                                  const schema::Type* entry_type) {
   TRY_ASSIGN(ManagedFields before, ManagedFields::Read(arena, parent));
   TRY_ASSIGN(ManagedFields written, ManagedFields::Read(arena, scale));
   ManagedFields after;

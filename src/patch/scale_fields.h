@@ -1,5 +1,5 @@
-// Managed fields across the scale subresource: a Scale shows those entries of its parent that own the replicas, and what
-// a write of the Scale makes of them goes back to the parent.
+// Managed fields across the scale subresource: a Scale shows those entries of its parent that own the replicas, and
+// what a write of the Scale makes of them goes back to the parent.
 //
 // Source of the rules: apimachinery util/managedfields, ScaleHandler.
 #pragma once
@@ -22,11 +22,13 @@ struct ReplicasPath {
 
 // The managedFields of the Scale, from those of the parent. Absent if there are none. entry_type, if not null, is
 // ManagedFieldsEntry's: members then carry its field indexes.
-Result<Value> ScaleManagedFields(Arena& arena, const Value& parent, const std::vector<ReplicasPath>& paths, const schema::Type* entry_type);
+Result<Value> ScaleManagedFields(Arena& arena, const Value& parent, const std::vector<ReplicasPath>& paths,
+                                 const schema::Type* entry_type);
 
-// The managedFields of the parent, in the version written in, after the Scale was written with those. Entries in versions
-// that paths do not name are dropped.
-Result<Value> ParentManagedFields(Arena& arena, const Value& parent, const Value& scale, const std::vector<ReplicasPath>& paths,
-                                  std::string_view api_version, const schema::Type* entry_type);
+// The managedFields of the parent, in the version written in, after the Scale was written with those. Entries in
+// versions that paths do not name are dropped.
+Result<Value> ParentManagedFields(Arena& arena, const Value& parent, const Value& scale,
+                                  const std::vector<ReplicasPath>& paths, std::string_view api_version,
+                                  const schema::Type* entry_type);
 
 }  // namespace homeostat::patch

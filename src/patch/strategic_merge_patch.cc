@@ -22,18 +22,21 @@ using schema::Type;
 
 namespace {
 
-constexpr std::string_view kPatch = "$patch", kRetain = "$retainKeys", kDeleteList = "$deleteFromPrimitiveList", kOrder = "$setElementOrder";
+constexpr std::string_view kPatch = "$patch", kRetain = "$retainKeys", kDeleteList = "$deleteFromPrimitiveList",
+                           kOrder = "$setElementOrder";
 
 // "$setElementOrder/containers" is about containers.
 Result<std::string_view> DirectiveTarget(std::string_view name, std::string_view prefix) {
   size_t slash = name.find('/');
-  if (slash != prefix.size()) return Fail(prefix == kDeleteList ? internal::BadPrimitiveList() : internal::BadSetElementOrder());
+  if (slash != prefix.size())
+    return Fail(prefix == kDeleteList ? internal::BadPrimitiveList() : internal::BadSetElementOrder());
   return name.substr(slash + 1);
 }
 
 bool HasDirective(const Value& value) {
   if (value.Find(kPatch) != nullptr) return true;
-  return std::any_of(value.members().begin(), value.members().end(), [](const Member& member) { return HasDirective(member.value); }) ||
+  return std::any_of(value.members().begin(), value.members().end(),
+                     [](const Member& member) { return HasDirective(member.value); }) ||
          std::any_of(value.items().begin(), value.items().end(), HasDirective);
 }
 
@@ -59,7 +62,8 @@ std::vector<Value> Items(const Value& list) { return {list.items().begin(), list
 // leaves behind: places freed by deletions are taken by the first items added. `remains` is that.
 class KeyedList {
  public:
-  KeyedList(const Value& live, std::string_view merge_key) : merge_key_(merge_key), items_(Items(live)), remains_(items_) {}
+  KeyedList(const Value& live, std::string_view merge_key)
+      : merge_key_(merge_key), items_(Items(live)), remains_(items_) {}
 
   void DeleteAll(const Value& key) {
     for (size_t i = 0; i < items_.size();) {
@@ -131,7 +135,8 @@ class Merger {
       if (name.IsString()) retained.insert(name.AsString());
     }
     for (const Member& member : patch.members()) {
-      bool counts = member.value && member.name() != kRetain && !member.name().starts_with(kDeleteList) && !member.name().starts_with(kOrder);
+      bool counts = member.value && member.name() != kRetain && !member.name().starts_with(kDeleteList) &&
+                    !member.name().starts_with(kOrder);
       if (counts && !retained.contains(member.name())) return Fail(internal::BadRetainKeys());
     }
     original.EraseIf([&](std::string_view name) { return !retained.contains(name); });
@@ -150,7 +155,8 @@ class Merger {
       return {};
     }
     Value original = merged.Get(name);
-    if (internal::GoDynamicType(original, GoNumbers::kIntegers) != internal::GoDynamicType(member.value, GoNumbers::kIntegers)) {
+    if (internal::GoDynamicType(original, GoNumbers::kIntegers) !=
+        internal::GoDynamicType(member.value, GoNumbers::kIntegers)) {
       if (!deletes) merged.Set(name, WithoutDirectives(arena_, internal::WithoutNullMembers(arena_, member.value)));
       return {};
     }
@@ -185,7 +191,8 @@ class Merger {
   }
 
   // remains, if given: becomes the order of the live list as in-place editing leaves it.
-  Result<Value> MergeList(const Value& original, const Value& patch, const Field& field, bool deletes, std::vector<Value>* remains) {
+  Result<Value> MergeList(const Value& original, const Value& patch, const Field& field, bool deletes,
+                          std::vector<Value>* remains) {
     TRY_ASSIGN(const Type* element, ElementType(field));
     if (!deletes && !field.Has(schema::kPatchMerge)) return patch;
     if (original.empty() && patch.empty()) return original;
@@ -226,15 +233,19 @@ class Merger {
     return ListOf(ordered);
   }
 
-  Result<Value> MergeKeyed(const Value& original, const Value& patch, const Type& element, std::string_view merge_key, std::vector<Value>* remains) {
+  Result<Value> MergeKeyed(const Value& original, const Value& patch, const Type& element, std::string_view merge_key,
+                           std::vector<Value>* remains) {
     KeyedList list(original, merge_key);
     std::vector<Value> plain;
     bool replace = false;
     for (const Value& item : patch.items()) {
       const Member* directive = item.Find(kPatch);
-      if (directive == nullptr) plain.push_back(item);
-      else if (directive->value.AsString() == "replace") replace = true;
-      else TRY(DeleteItem(list, item, directive->value, merge_key));
+      if (directive == nullptr)
+        plain.push_back(item);
+      else if (directive->value.AsString() == "replace")
+        replace = true;
+      else
+        TRY(DeleteItem(list, item, directive->value, merge_key));
     }
     if (replace) {
       list.Replace(std::move(plain));
@@ -249,7 +260,8 @@ class Merger {
   }
 
   static Done DeleteItem(KeyedList& list, const Value& item, const Value& directive, std::string_view merge_key) {
-    if (directive.AsString() == "merge") return Fail(internal::Other("merging lists cannot yet be specified in the patch"));
+    if (directive.AsString() == "merge")
+      return Fail(internal::Other("merging lists cannot yet be specified in the patch"));
     if (directive.AsString() != "delete") return Fail(internal::BadDirective(directive, item));
     const Member* key = item.Find(merge_key);
     if (key == nullptr) return Fail(internal::NoMergeKey(item, merge_key));
@@ -270,7 +282,8 @@ class Merger {
   }
 
   // A list whose order the patch states, together with what the patch does to it otherwise.
-  Done MergeOrdered(MemberTable& merged, const Value& patch, const Member& directive, const Type& type, std::set<std::string_view>& done) {
+  Done MergeOrdered(MemberTable& merged, const Value& patch, const Member& directive, const Type& type,
+                    std::set<std::string_view>& done) {
     const Value& order = directive.value;
     if (!order.IsList()) return Fail(internal::NotAList(order));
     TRY_ASSIGN(std::string_view name, DirectiveTarget(directive.name(), kOrder));
@@ -295,7 +308,8 @@ class Merger {
     if (!internal::SameKinds(original.items(), wanted.items(), problem)) return Fail(problem);
     bool objects = (original.empty() ? wanted : original).items()[0].IsObject();
     if (objects && field->merge_key.empty()) TRY(CheckUnkeyed(list, order, live_order));
-    TRY_ASSIGN(std::vector<Value> ordered, internal::OrderItems(Items(list), {field->merge_key, order.items(), live_order}));
+    TRY_ASSIGN(std::vector<Value> ordered,
+               internal::OrderItems(Items(list), {field->merge_key, order.items(), live_order}));
     merged.Set(name, ListOf(ordered));
     done.insert(name);
     return {};
@@ -317,7 +331,8 @@ class Merger {
   static Done CheckUnkeyed(const Value& list, const Value& order, const std::vector<Value>& live_order) {
     for (const Value& one : {list, order}) {
       for (const Value& item : one.items()) {
-        if (item.IsObject()) return Fail(internal::Other("runtime error: hash of unhashable type map[string]interface {}"));
+        if (item.IsObject())
+          return Fail(internal::Other("runtime error: hash of unhashable type map[string]interface {}"));
       }
     }
     if (!order.empty()) return Fail(internal::NotAMap(order.items()[0]));
@@ -344,7 +359,8 @@ class Merger {
     }
     if (i == items.size()) return {};
     return Fail(internal::Other("The order in patch list:\n" + internal::GoText(wanted, GoNumbers::kIntegers) +
-                                "\n doesn't match $setElementOrder list:\n" + internal::GoText(order, GoNumbers::kIntegers) + "\n"));
+                                "\n doesn't match $setElementOrder list:\n" +
+                                internal::GoText(order, GoNumbers::kIntegers) + "\n"));
   }
 
   static Result<bool> SameItem(const Value& item, const Value& in_order, std::string_view merge_key) {
@@ -364,7 +380,8 @@ class Merger {
 Result<Value> ApplyStrategicMergePatch(Arena& arena, const Type& type, const Value& original, const Value& patch) {
   if (patch && !patch.IsObject()) {
     std::string_view kind = patch.IsList() ? "array" : patch.IsString() ? "string" : patch.IsBool() ? "bool" : "number";
-    return Fail(BadRequestError("json: cannot unmarshal " + std::string(kind) + " into Go value of type map[string]interface {}"));
+    return Fail(BadRequestError("json: cannot unmarshal " + std::string(kind) +
+                                " into Go value of type map[string]interface {}"));
   }
   return Merger(arena).MergeMap(original, patch, type);
 }

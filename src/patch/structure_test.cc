@@ -15,10 +15,14 @@ using test::Sorted;
 
 std::string_view ScalarName(Scalar scalar) {
   switch (scalar) {
-    case Scalar::kNumeric: return "numeric";
-    case Scalar::kString: return "string";
-    case Scalar::kBoolean: return "boolean";
-    default: return "untyped";
+    case Scalar::kNumeric:
+      return "numeric";
+    case Scalar::kString:
+      return "string";
+    case Scalar::kBoolean:
+      return "boolean";
+    default:
+      return "untyped";
   }
 }
 
@@ -52,7 +56,8 @@ TEST(Structure, BuiltInTypesAreAsUpstreamSeesThem) {
     Arena arena;
     Value recorded = Parse(arena, line);
     const schema::Type* type = api::FindType(recorded.Get("name").AsString());
-    if (type == nullptr || type->name.ends_with(".TableRow")) return;  // options, tables and the like, that no object holds
+    if (type == nullptr || type->name.ends_with(".TableRow"))
+      return;  // options, tables and the like, that no object holds
     ++types;
     EXPECT_EQ(type->atomic, recorded.Get("rel").AsString() == "atomic") << type->name;
     for (const object::Member& member : recorded.Get("fields").members()) {
@@ -63,7 +68,8 @@ TEST(Structure, BuiltInTypesAreAsUpstreamSeesThem) {
       if (!member.value.Get("key").AsBool()) continue;
       Value published = member.value.Get("default");
       Value known = internal::KeyDefault(arena, *type, member.name());
-      EXPECT_EQ(known.IsAbsent() ? "none" : Sorted(known), published.IsAbsent() ? "none" : Sorted(published)) << where << " default";
+      EXPECT_EQ(known.IsAbsent() ? "none" : Sorted(known), published.IsAbsent() ? "none" : Sorted(published))
+          << where << " default";
     }
   });
   EXPECT_GE(types, 500u);

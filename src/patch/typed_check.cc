@@ -32,9 +32,12 @@ class Checker {
 
   void Check(const Structure& structure, const Value& value, const Step* at) {
     switch (internal::MainPart(structure.PartsFor(value))) {
-      case internal::kMapPart: return CheckMap(structure, value, at);
-      case internal::kListPart: return CheckList(structure, value, at);
-      case internal::kScalarPart: return CheckScalar(structure, value, at);
+      case internal::kMapPart:
+        return CheckMap(structure, value, at);
+      case internal::kListPart:
+        return CheckList(structure, value, at);
+      case internal::kScalarPart:
+        return CheckScalar(structure, value, at);
     }
   }
 
@@ -51,7 +54,9 @@ class Checker {
     if (!value) return;
     switch (structure.scalar()) {
       case Scalar::kNumeric:
-        if (!value.IsNumber()) Report(at, "expected numeric (int or float), got " + std::string(internal::GoDynamicType(value, GoNumbers::kDoubles)));
+        if (!value.IsNumber())
+          Report(at, "expected numeric (int or float), got " +
+                         std::string(internal::GoDynamicType(value, GoNumbers::kDoubles)));
         return;
       case Scalar::kString:
         if (!value.IsString() && !value.IsBytes()) Report(at, "expected string, got " + WrappedSyntax(value));

@@ -49,7 +49,8 @@ class Comparer {
 
  private:
   // True if the value is one thing to apply, without parts of its own.
-  bool ComparePart(const Structure& structure, uint8_t parts, const Value& from, const Value& to, Difference& difference) {
+  bool ComparePart(const Structure& structure, uint8_t parts, const Value& from, const Value& to,
+                   Difference& difference) {
     switch (internal::MainPart(parts)) {
       case internal::kMapPart:
         if (structure.map_atomic() || (from.members().empty() && to.members().empty())) break;
@@ -59,11 +60,15 @@ class Comparer {
         if (structure.list_atomic() || (from.items().empty() && to.items().empty())) break;
         CompareLists(structure, from, to, difference);
         return false;
-      case internal::kScalarPart: break;
+      case internal::kScalarPart:
+        break;
     }
-    if (from.IsAbsent()) difference.added = true;
-    else if (to.IsAbsent()) difference.removed = true;
-    else if (!EqualValues(from, to)) difference.modified = true;
+    if (from.IsAbsent())
+      difference.added = true;
+    else if (to.IsAbsent())
+      difference.removed = true;
+    else if (!EqualValues(from, to))
+      difference.modified = true;
     return true;
   }
 
@@ -138,7 +143,8 @@ class Comparer {
       size_t left_end = l, right_end = r;
       while (left_end < left.size() && left[left_end].element == element) ++left_end;
       while (right_end < right.size() && right[right_end].element == element) ++right_end;
-      Push(element, CompareItems(child, std::span(left).subspan(l, left_end - l), std::span(right).subspan(r, right_end - r)));
+      Push(element,
+           CompareItems(child, std::span(left).subspan(l, left_end - l), std::span(right).subspan(r, right_end - r)));
       l = left_end;
       r = right_end;
     }

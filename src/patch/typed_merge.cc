@@ -31,7 +31,8 @@ class ItemIndex {
     bool repeated;
   };
   std::optional<Found> Find(const PathElement& wanted) const {
-    auto at = std::lower_bound(sorted_.begin(), sorted_.end(), wanted, [&](size_t i, const PathElement& element) { return elements_[i] < element; });
+    auto at = std::lower_bound(sorted_.begin(), sorted_.end(), wanted,
+                               [&](size_t i, const PathElement& element) { return elements_[i] < element; });
     if (at == sorted_.end() || !(elements_[*at] == wanted)) return std::nullopt;
     return Found{*at, at + 1 != sorted_.end() && elements_[*(at + 1)] == wanted};
   }
@@ -50,16 +51,21 @@ class Merger {
     if (config.IsAbsent()) return live;
     if (!live.IsAbsent() && Identical(live, config)) return live;
     switch (internal::MainPart(structure.PartsFor(config))) {
-      case internal::kMapPart: return MergeMap(structure, live, config);
-      case internal::kListPart: return MergeList(structure, live, config);
-      case internal::kScalarPart: break;
+      case internal::kMapPart:
+        return MergeMap(structure, live, config);
+      case internal::kListPart:
+        return MergeList(structure, live, config);
+      case internal::kScalarPart:
+        break;
     }
     return Whole(live, config);
   }
 
  private:
   // Config's value as it is; live's if that says the same, so that more of the tree is shared.
-  static Value Whole(const Value& live, const Value& config) { return !live.IsAbsent() && EqualValues(live, config) ? live : config; }
+  static Value Whole(const Value& live, const Value& config) {
+    return !live.IsAbsent() && EqualValues(live, config) ? live : config;
+  }
 
   Value MergeMap(const Structure& structure, const Value& live, const Value& config) {
     // Two empty ones are kept apart from null.
@@ -131,8 +137,9 @@ class Merger {
 
   // Items of config come in config's order. An item that only live has comes before the first item of config that
   // follows it in live, as long as the items they share are met in config's order.
-  void Interleave(const Structure& element, const Value& live, const Value& config, const std::vector<PathElement>& live_steps,
-                  const std::vector<PathElement>& config_steps, std::vector<Value>& merged) {
+  void Interleave(const Structure& element, const Value& live, const Value& config,
+                  const std::vector<PathElement>& live_steps, const std::vector<PathElement>& config_steps,
+                  std::vector<Value>& merged) {
     ItemIndex in_live(live_steps), in_config(config_steps);
     std::vector<std::optional<ItemIndex::Found>> partner(config_steps.size());
     for (size_t i = 0; i < config_steps.size(); ++i) partner[i] = in_live.Find(config_steps[i]);
@@ -166,7 +173,8 @@ class Merger {
   }
 
   // An item that live has more than once is not merged with any of them.
-  Value MergeItem(const Structure& element, const Value& live, const std::optional<ItemIndex::Found>& partner, const Value& config) {
+  Value MergeItem(const Structure& element, const Value& live, const std::optional<ItemIndex::Found>& partner,
+                  const Value& config) {
     if (!partner) return config;
     return Merge(element, partner->repeated ? Value::Null() : live.items()[partner->index], config);
   }

@@ -18,14 +18,16 @@ namespace homeostat::patch {
 enum class Duplicates { kRefused, kAllowed };
 
 // Whether the value fits the type as far as apply cares: fields are declared, kinds match, items have their keys, and,
-// unless allowed, no two items are the same. The error is 500 with upstream's text (`.spec.foo: field not declared in schema`).
+// unless allowed, no two items are the same. The error is 500 with upstream's text (`.spec.foo: field not declared in
+// schema`).
 Done CheckTyped(Arena& arena, const schema::Type& type, const Value& value, Duplicates duplicates);
 
 // The paths of everything in the value that can have an owner. The value must have passed CheckTyped.
 FieldSet FieldSetOf(Arena& arena, const schema::Type& type, const Value& value);
 
-// What applying `config` to `live` gives: config's values win, what it does not say stays. Items that only live has keep
-// their place among those before and after them; items of config come in its order. Both must have passed CheckTyped.
+// What applying `config` to `live` gives: config's values win, what it does not say stays. Items that only live has
+// keep their place among those before and after them; items of config come in its order. Both must have passed
+// CheckTyped.
 Value MergeTyped(Arena& arena, const schema::Type& type, const Value& live, const Value& config);
 
 struct Comparison {

@@ -17,9 +17,12 @@ class Picker {
 
   Value Pick(const Structure& structure, const Value& value, const FieldSet& items) {
     switch (internal::MainPart(structure.PartsFor(value))) {
-      case internal::kMapPart: return PickMembers(structure, value, items);
-      case internal::kListPart: return PickItems(structure, value, items);
-      case internal::kScalarPart: break;
+      case internal::kMapPart:
+        return PickMembers(structure, value, items);
+      case internal::kListPart:
+        return PickItems(structure, value, items);
+      case internal::kScalarPart:
+        break;
     }
     return value;
   }

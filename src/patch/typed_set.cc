@@ -33,7 +33,8 @@ class SetMaker {
       case internal::kListPart:
         if (structure.list_atomic()) return {true, {}};
         return {false, value.IsList() ? OfList(structure, value) : FieldSet()};
-      case internal::kScalarPart: break;
+      case internal::kScalarPart:
+        break;
     }
     return {true, {}};
   }
@@ -52,8 +53,8 @@ class SetMaker {
     return out_.End(start);
   }
 
-  // Items that are there more than once are owned as one, without what is in them. What is left of an item after removing
-  // all that is in it is null: it has no step of its own, yet its list is not empty.
+  // Items that are there more than once are owned as one, without what is in them. What is left of an item after
+  // removing all that is in it is null: it has no step of its own, yet its list is not empty.
   FieldSet OfList(const Structure& structure, const Value& value) {
     size_t start = out_.Begin();
     Structure element = structure.ListElement();
@@ -84,7 +85,8 @@ Structure::Child BehindStep(const Structure& structure, const PathElement& eleme
     if ((structure.parts() & internal::kMapPart) == 0) return {};
     return structure.MapChild(element.name());
   }
-  if (element.kind() == PathElement::Kind::kKey && (structure.parts() & internal::kListPart)) return {structure.ListElement(), false};
+  if (element.kind() == PathElement::Kind::kKey && (structure.parts() & internal::kListPart))
+    return {structure.ListElement(), false};
   return {};
 }
 
@@ -97,7 +99,8 @@ FieldSet EnsureNamed(SetBuilder& out, const Structure& structure, const FieldSet
       Structure::Child child = BehindStep(structure, entry.element);
       ensured.member = entry.member || child.named;
       ensured.children = EnsureNamed(out, child.structure, entry.children);
-      changed = changed || ensured.member != entry.member || ensured.children.entries().data() != entry.children.entries().data();
+      changed = changed || ensured.member != entry.member ||
+                ensured.children.entries().data() != entry.children.entries().data();
     }
     out.Push(ensured);
   }
@@ -139,17 +142,23 @@ class Reconciler {
  private:
   static Structure Behind(const Structure& structure, const PathElement& element) {
     switch (internal::MainPart(structure.parts())) {
-      case internal::kMapPart: return structure.MapChild(element.name()).structure;
-      case internal::kListPart: return structure.ListElement();
-      case internal::kScalarPart: break;
+      case internal::kMapPart:
+        return structure.MapChild(element.name()).structure;
+      case internal::kListPart:
+        return structure.ListElement();
+      case internal::kScalarPart:
+        break;
     }
     return {};
   }
   static bool IsWhole(const Structure& child) {
     switch (internal::MainPart(child.parts())) {
-      case internal::kMapPart: return child.map_atomic();
-      case internal::kListPart: return child.list_atomic();
-      case internal::kScalarPart: break;
+      case internal::kMapPart:
+        return child.map_atomic();
+      case internal::kListPart:
+        return child.list_atomic();
+      case internal::kScalarPart:
+        break;
     }
     return false;
   }

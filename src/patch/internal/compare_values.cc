@@ -16,14 +16,21 @@ namespace {
 int Rank(const Value& value) {
   switch (value.kind()) {
     case ValueKind::kInt:
-    case ValueKind::kDouble: return 0;
+    case ValueKind::kDouble:
+      return 0;
     case ValueKind::kString:
-    case ValueKind::kBytes: return 1;
-    case ValueKind::kBool: return 2;
-    case ValueKind::kList: return 3;
-    case ValueKind::kObject: return 4;
-    case ValueKind::kNull: return 5;
-    case ValueKind::kAbsent: return 6;
+    case ValueKind::kBytes:
+      return 1;
+    case ValueKind::kBool:
+      return 2;
+    case ValueKind::kList:
+      return 3;
+    case ValueKind::kObject:
+      return 4;
+    case ValueKind::kNull:
+      return 5;
+    case ValueKind::kAbsent:
+      return 6;
   }
   return 6;
 }
@@ -61,7 +68,8 @@ int CompareMembers(const Member& a, const Member& b) {
 // Keys of lists have one or two members, mostly in order already.
 bool InOrder(const Value& object) {
   std::span<const Member> members = object.members();
-  return std::is_sorted(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.name() < b.name(); });
+  return std::is_sorted(members.begin(), members.end(),
+                        [](const Member& a, const Member& b) { return a.name() < b.name(); });
 }
 
 int CompareObjects(const Value& a, const Value& b) {
@@ -99,13 +107,19 @@ int CompareValues(const Value& a, const Value& b) {
   if (int order = Order(Rank(a), Rank(b)); order != 0) return order;
   switch (a.kind()) {
     case ValueKind::kInt:
-    case ValueKind::kDouble: return CompareNumbers(a, b);
+    case ValueKind::kDouble:
+      return CompareNumbers(a, b);
     case ValueKind::kString:
-    case ValueKind::kBytes: return Order(a.AsString(), b.AsString());
-    case ValueKind::kBool: return Order(a.AsBool(), b.AsBool());
-    case ValueKind::kList: return CompareLists(a, b);
-    case ValueKind::kObject: return CompareObjects(a, b);
-    default: return 0;
+    case ValueKind::kBytes:
+      return Order(a.AsString(), b.AsString());
+    case ValueKind::kBool:
+      return Order(a.AsBool(), b.AsBool());
+    case ValueKind::kList:
+      return CompareLists(a, b);
+    case ValueKind::kObject:
+      return CompareObjects(a, b);
+    default:
+      return 0;
   }
 }
 

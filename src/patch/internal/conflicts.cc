@@ -15,7 +15,8 @@ std::string OwnerText(const ManagedEntry& owner) {
 
 std::string Message(const std::vector<Conflict>& conflicts) {
   if (conflicts.size() == 1) {
-    return "Apply failed with 1 conflict: conflict with " + OwnerText(conflicts[0].owner) + ": " + PathString(conflicts[0].path);
+    return "Apply failed with 1 conflict: conflict with " + OwnerText(conflicts[0].owner) + ": " +
+           PathString(conflicts[0].path);
   }
   std::string text = "Apply failed with " + std::to_string(conflicts.size()) + " conflicts: ";
   const ManagedEntry* owner = nullptr;
@@ -41,7 +42,8 @@ std::vector<Conflict> ConflictsWith(const ManagedEntry& owner, const FieldSet& f
 Status ConflictStatus(const std::vector<Conflict>& conflicts) {
   StatusDetails details;
   for (const Conflict& conflict : conflicts) {
-    details.causes.push_back({"FieldManagerConflict", "conflict with " + OwnerText(conflict.owner), PathString(conflict.path)});
+    details.causes.push_back(
+        {"FieldManagerConflict", "conflict with " + OwnerText(conflict.owner), PathString(conflict.path)});
   }
   return Status(409, "Conflict", Message(conflicts)).WithDetails(std::move(details));
 }

@@ -39,11 +39,16 @@ std::vector<const Member*> SortedByName(const Value& object) {
 using ScalarPrinter = void (*)(std::string& out, const Value& value, GoNumbers numbers);
 
 void AppendScalar(std::string& out, const Value& value, GoNumbers numbers) {
-  if (!value) out += "<nil>";
-  else if (value.IsBool()) out += value.AsBool() ? "true" : "false";
-  else if (value.IsNumber()) out += Number(value, numbers);
-  else if (value.IsBytes()) out += Base64(value);
-  else out += value.AsString();
+  if (!value)
+    out += "<nil>";
+  else if (value.IsBool())
+    out += value.AsBool() ? "true" : "false";
+  else if (value.IsNumber())
+    out += Number(value, numbers);
+  else if (value.IsBytes())
+    out += Base64(value);
+  else
+    out += value.AsString();
 }
 
 void AppendScalarAsString(std::string& out, const Value& value, GoNumbers numbers) {
@@ -79,9 +84,15 @@ void AppendText(std::string& out, const Value& value, GoNumbers numbers, ScalarP
 void AppendSyntax(std::string& out, const Value& value, GoNumbers numbers) {
   switch (value.kind()) {
     case ValueKind::kAbsent:
-    case ValueKind::kNull: out += "interface {}(nil)"; return;
-    case ValueKind::kString: out += GoQuote(value.AsString()); return;
-    case ValueKind::kBytes: out += GoQuote(Base64(value)); return;
+    case ValueKind::kNull:
+      out += "interface {}(nil)";
+      return;
+    case ValueKind::kString:
+      out += GoQuote(value.AsString());
+      return;
+    case ValueKind::kBytes:
+      out += GoQuote(Base64(value));
+      return;
     case ValueKind::kList:
       out += "[]interface {}{";
       for (size_t i = 0; i < value.size(); ++i) {
@@ -90,8 +101,11 @@ void AppendSyntax(std::string& out, const Value& value, GoNumbers numbers) {
       }
       out += '}';
       return;
-    case ValueKind::kObject: break;
-    default: AppendScalar(out, value, numbers); return;
+    case ValueKind::kObject:
+      break;
+    default:
+      AppendScalar(out, value, numbers);
+      return;
   }
   out += "map[string]interface {}{";
   bool first = true;
@@ -127,14 +141,21 @@ std::string GoSyntax(const Value& value, GoNumbers numbers) {
 std::string_view GoDynamicType(const Value& value, GoNumbers numbers) {
   switch (value.kind()) {
     case ValueKind::kAbsent:
-    case ValueKind::kNull: return "<nil>";
-    case ValueKind::kBool: return "bool";
-    case ValueKind::kInt: return numbers == GoNumbers::kIntegers ? "int64" : "float64";
-    case ValueKind::kDouble: return "float64";
+    case ValueKind::kNull:
+      return "<nil>";
+    case ValueKind::kBool:
+      return "bool";
+    case ValueKind::kInt:
+      return numbers == GoNumbers::kIntegers ? "int64" : "float64";
+    case ValueKind::kDouble:
+      return "float64";
     case ValueKind::kString:
-    case ValueKind::kBytes: return "string";
-    case ValueKind::kList: return "[]interface {}";
-    case ValueKind::kObject: return "map[string]interface {}";
+    case ValueKind::kBytes:
+      return "string";
+    case ValueKind::kList:
+      return "[]interface {}";
+    case ValueKind::kObject:
+      return "map[string]interface {}";
   }
   return "<nil>";
 }

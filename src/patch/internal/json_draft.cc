@@ -12,7 +12,8 @@ void Draft::Open(DraftNode* node) {
   if (node->opened_) return;
   node->opened_ = true;
   node->object_ = node->value_.IsObject();
-  for (const object::Member& member : node->value_.members()) node->members_.push_back({member.name(), Make(member.value)});
+  for (const object::Member& member : node->value_.members())
+    node->members_.push_back({member.name(), Make(member.value)});
   for (const Value& item : node->value_.items()) node->items_.push_back(Make(item));
 }
 

@@ -1,4 +1,5 @@
-// Draft: a JSON document while it is being patched. Only what is touched is taken apart; the rest stays the values it was.
+// Draft: a JSON document while it is being patched. Only what is touched is taken apart; the rest stays the values it
+// was.
 #pragma once
 
 #include <deque>

@@ -40,14 +40,16 @@ Result<FieldSet> FieldsLastApplied(Arena& arena, const FieldManagerOptions& opti
   if (text.empty()) return Fail(InternalError("no last applied annotation"));
   TRY(CheckTyped(arena, *options.type, live, Duplicates::kRefused));
   TRY_ASSIGN(Value applied, object::ParseJson(arena, text));
-  if (applied.Get("kind").AsString().empty()) return Fail(InternalError("Object 'Kind' is missing in the last applied annotation"));
+  if (applied.Get("kind").AsString().empty())
+    return Fail(InternalError("Object 'Kind' is missing in the last applied annotation"));
   if (applied.Get("apiVersion").AsString() != options.kind.ApiVersion()) {
     return Fail(InternalError("the last applied annotation is of another version"));
   }
   TRY(CheckTyped(arena, *options.type, applied, Duplicates::kRefused));
   FieldSet fields = FieldSetOf(arena, *options.type, applied);
   Comparison drift = CompareTyped(arena, *options.type, applied, live);
-  for (const FieldSet& changed : {drift.modified, drift.added, drift.removed}) fields = Difference(arena, fields, changed);
+  for (const FieldSet& changed : {drift.modified, drift.added, drift.removed})
+    fields = Difference(arena, fields, changed);
   return fields;
 }
 

@@ -1,5 +1,5 @@
-// The annotation in which kubectl's client-side apply keeps what it applied last. An object that came from there is taken
-// over by server-side apply without conflicts, and the annotation kept up to date, so that either can go on.
+// The annotation in which kubectl's client-side apply keeps what it applied last. An object that came from there is
+// taken over by server-side apply without conflicts, and the annotation kept up to date, so that either can go on.
 #pragma once
 
 #include "homeostat/base/result.h"

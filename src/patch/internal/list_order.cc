@@ -23,22 +23,26 @@ struct Placed {
   ptrdiff_t position;  // in the order; -1 if it is not there
 };
 
-// As far as all items have a place this is a stable sort. Upstream's comparison puts an item without one both before and
-// after any other; sorting by insertion then gives what upstream gives.
+// As far as all items have a place this is a stable sort. Upstream's comparison puts an item without one both before
+// and after any other; sorting by insertion then gives what upstream gives.
 void SortPlaced(std::vector<Placed>& items) {
   bool all = std::all_of(items.begin(), items.end(), [](const Placed& placed) { return placed.position >= 0; });
   if (all) {
-    std::stable_sort(items.begin(), items.end(), [](const Placed& a, const Placed& b) { return a.position < b.position; });
+    std::stable_sort(items.begin(), items.end(),
+                     [](const Placed& a, const Placed& b) { return a.position < b.position; });
     return;
   }
-  auto before = [](const Placed& a, const Placed& b) { return a.position < 0 || b.position < 0 || a.position < b.position; };
+  auto before = [](const Placed& a, const Placed& b) {
+    return a.position < 0 || b.position < 0 || a.position < b.position;
+  };
   for (size_t i = 1; i < items.size(); ++i) {
     for (size_t j = i; j > 0 && before(items[j], items[j - 1]); --j) std::swap(items[j], items[j - 1]);
   }
 }
 
 // Deletions that are left in a list come last.
-Result<std::vector<Value>> SortBy(const std::vector<Value>& items, std::span<const Value> order, const KeyIndex& index, std::string_view merge_key) {
+Result<std::vector<Value>> SortBy(const std::vector<Value>& items, std::span<const Value> order, const KeyIndex& index,
+                                  std::string_view merge_key) {
   if (!merge_key.empty()) {
     TRY(CheckKeys(items, merge_key));
     TRY(CheckKeys(order, merge_key));
@@ -46,8 +50,10 @@ Result<std::vector<Value>> SortBy(const std::vector<Value>& items, std::span<con
   std::vector<Placed> placed;
   std::vector<Value> sorted, deletions;
   for (const Value& item : items) {
-    if (!merge_key.empty() && IsDeletion(item)) deletions.push_back(item);
-    else placed.push_back({item, index.Find(ItemKey(item, merge_key))});
+    if (!merge_key.empty() && IsDeletion(item))
+      deletions.push_back(item);
+    else
+      placed.push_back({item, index.Find(ItemKey(item, merge_key))});
   }
   SortPlaced(placed);
   for (const Placed& one : placed) sorted.push_back(one.item);
@@ -71,14 +77,16 @@ ptrdiff_t KeyIndex::Find(const Value& key) const {
 Result<std::vector<Value>> OrderItems(const std::vector<Value>& merged, const ListOrder& order) {
   KeyIndex in_patch(order.patch_order, order.merge_key), in_live(order.live_order, order.merge_key);
   std::vector<Value> of_patch, of_live;
-  for (const Value& item : merged) (in_patch.Find(ItemKey(item, order.merge_key)) >= 0 ? of_patch : of_live).push_back(item);
+  for (const Value& item : merged)
+    (in_patch.Find(ItemKey(item, order.merge_key)) >= 0 ? of_patch : of_live).push_back(item);
   TRY_ASSIGN(std::vector<Value> right, SortBy(of_patch, order.patch_order, in_patch, order.merge_key));
   TRY_ASSIGN(std::vector<Value> left, SortBy(of_live, order.live_order, in_live, order.merge_key));
   std::vector<Value> all;
   all.reserve(merged.size());
   size_t l = 0, r = 0;
   while (l < left.size() && r < right.size()) {
-    ptrdiff_t place_left = in_live.Find(ItemKey(left[l], order.merge_key)), place_right = in_live.Find(ItemKey(right[r], order.merge_key));
+    ptrdiff_t place_left = in_live.Find(ItemKey(left[l], order.merge_key)),
+              place_right = in_live.Find(ItemKey(right[r], order.merge_key));
     bool left_first = place_left >= 0 && place_right >= 0 && place_left < place_right;
     all.push_back(left_first ? left[l++] : right[r++]);
   }

@@ -32,8 +32,8 @@ class KeyIndex {
 };
 
 struct ListOrder {
-  std::string_view merge_key;           // empty for lists of scalars
-  std::span<const Value> patch_order;   // names the items that count as the patch's
+  std::string_view merge_key;          // empty for lists of scalars
+  std::span<const Value> patch_order;  // names the items that count as the patch's
   std::span<const Value> live_order;
 };
 

@@ -7,7 +7,9 @@ using object::Member;
 namespace {
 
 // Names of fields are the table's own, so that most comparisons end at the first look.
-bool HasName(const Member& member, std::string_view name) { return member.name_data == name.data() ? member.name_size == name.size() : member.name() == name; }
+bool HasName(const Member& member, std::string_view name) {
+  return member.name_data == name.data() ? member.name_size == name.size() : member.name() == name;
+}
 
 }  // namespace
 

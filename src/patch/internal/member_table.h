@@ -13,7 +13,8 @@ namespace homeostat::patch::internal {
 class MemberTable {
  public:
   // Anything but an object counts as an empty one.
-  MemberTable(Arena& arena, const Value& from) : arena_(arena), from_(from), members_(from.members().begin(), from.members().end()) {}
+  MemberTable(Arena& arena, const Value& from)
+      : arena_(arena), from_(from), members_(from.members().begin(), from.members().end()) {}
 
   // Absent if there is none.
   Value Get(std::string_view name);

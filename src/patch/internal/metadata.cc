@@ -22,7 +22,8 @@ Value WithMetadata(Arena& arena, const schema::Type& type, const Value& object, 
   bool typed = IsTyped(object);
   Value metadata = object.Get("metadata");
   if (!metadata.IsObject() && value.IsAbsent()) return object;
-  FieldWriter inner(arena, typed ? TypeAt(type, {"metadata"}) : nullptr, metadata.IsObject() ? metadata : Value::EmptyObject());
+  FieldWriter inner(arena, typed ? TypeAt(type, {"metadata"}) : nullptr,
+                    metadata.IsObject() ? metadata : Value::EmptyObject());
   inner.Set(name, value);
   FieldWriter outer(arena, typed ? &type : nullptr, object);
   outer.Set("metadata", inner.Build());

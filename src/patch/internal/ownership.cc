@@ -11,15 +11,19 @@ namespace {
 // Never in anyone's set: what names the object, and what only the server writes.
 const FieldSet& NeverOwned() {
   static Arena arena;
-  static const FieldSet set = FieldSet::Of(
-      arena, {FieldPathOf({"apiVersion"}), FieldPathOf({"kind"}), FieldPathOf({"metadata"}), FieldPathOf({"metadata", "name"}),
-              FieldPathOf({"metadata", "namespace"}), FieldPathOf({"metadata", "creationTimestamp"}), FieldPathOf({"metadata", "selfLink"}),
-              FieldPathOf({"metadata", "uid"}), FieldPathOf({"metadata", "clusterName"}), FieldPathOf({"metadata", "generation"}),
-              FieldPathOf({"metadata", "managedFields"}), FieldPathOf({"metadata", "resourceVersion"})});
+  static const FieldSet set =
+      FieldSet::Of(arena, {FieldPathOf({"apiVersion"}), FieldPathOf({"kind"}), FieldPathOf({"metadata"}),
+                           FieldPathOf({"metadata", "name"}), FieldPathOf({"metadata", "namespace"}),
+                           FieldPathOf({"metadata", "creationTimestamp"}), FieldPathOf({"metadata", "selfLink"}),
+                           FieldPathOf({"metadata", "uid"}), FieldPathOf({"metadata", "clusterName"}),
+                           FieldPathOf({"metadata", "generation"}), FieldPathOf({"metadata", "managedFields"}),
+                           FieldPathOf({"metadata", "resourceVersion"})});
   return set;
 }
 
-Status Because(std::string_view what, const Status& cause) { return Status(500, "", std::string(what) + ": " + cause.message()); }
+Status Because(std::string_view what, const Status& cause) {
+  return Status(500, "", std::string(what) + ": " + cause.message());
+}
 
 std::string OwnVersion(const FieldManagerOptions& options) { return options.kind.ApiVersion(); }
 
@@ -27,7 +31,9 @@ std::unexpected<Refusal> Refuse(Status status) { return std::unexpected(Refusal{
 
 }  // namespace
 
-Ownership::Versioned Ownership::Own(const Value& object) const { return {object, arena_.Copy(OwnVersion(options_)), options_.type}; }
+Ownership::Versioned Ownership::Own(const Value& object) const {
+  return {object, arena_.Copy(OwnVersion(options_)), options_.type};
+}
 
 const schema::Type* Ownership::FindType(std::string_view api_version) const {
   if (api_version == OwnVersion(options_)) return options_.type;
@@ -59,7 +65,8 @@ Result<const Comparison*> Ownership::CompareIn(std::string_view api_version, con
   TRY_ASSIGN(Versioned to, Convert(Own(updated), api_version));
   if (from.type == nullptr || to.type == nullptr) return nullptr;
   Comparison comparison = CompareTyped(arena_, *to.type, from.object, to.object);
-  for (FieldSet* set : {&comparison.added, &comparison.modified, &comparison.removed}) *set = options_.reset_fields.Apply(arena_, *set);
+  for (FieldSet* set : {&comparison.added, &comparison.modified, &comparison.removed})
+    *set = options_.reset_fields.Apply(arena_, *set);
   place->second = comparison;
   return &place->second;
 }
@@ -67,11 +74,13 @@ Result<const Comparison*> Ownership::CompareIn(std::string_view api_version, con
 void Ownership::Lose(const std::vector<std::pair<ManagedEntry, FieldSet>>& losses) {
   for (const auto& [owner, fields] : losses) {
     ManagedEntry* entry = managed_.Find(owner);
-    if (!Intersection(arena_, entry->fields, fields).empty()) entry->SetFields(Difference(arena_, entry->fields, fields));
+    if (!Intersection(arena_, entry->fields, fields).empty())
+      entry->SetFields(Difference(arena_, entry->fields, fields));
   }
 }
 
-std::expected<Comparison, Refusal> Ownership::TakeOver(const Value& live, const Value& updated, const ManagedEntry* writer, bool force) {
+std::expected<Comparison, Refusal> Ownership::TakeOver(const Value& live, const Value& updated,
+                                                       const ManagedEntry* writer, bool force) {
   comparisons_.clear();
   auto own = CompareIn(arena_.Copy(OwnVersion(options_)), live, updated);
   if (!own) return Refuse(own.error());
@@ -93,7 +102,8 @@ std::expected<Comparison, Refusal> Ownership::TakeOver(const Value& live, const 
   }
   for (const ManagedEntry& entry : obsolete) managed_.Erase(entry);
   if (!force && !taken.empty()) {
-    std::sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.first.Identifier() < b.first.Identifier(); });
+    std::sort(taken.begin(), taken.end(),
+              [](const auto& a, const auto& b) { return a.first.Identifier() < b.first.Identifier(); });
     std::vector<Conflict> conflicts;
     for (const auto& [owner, fields] : taken) {
       for (Conflict& conflict : ConflictsWith(owner, fields)) conflicts.push_back(std::move(conflict));
@@ -122,7 +132,8 @@ Done Ownership::Update(const Value& live, const Value& updated, ManagedEntry wri
   return {};
 }
 
-std::expected<Value, Refusal> Ownership::Apply(const Value& live, const Value& config, ManagedEntry applier, bool force, std::string_view now) {
+std::expected<Value, Refusal> Ownership::Apply(const Value& live, const Value& config, ManagedEntry applier, bool force,
+                                               std::string_view now) {
   Reconcile();
   ManagedEntry last;
   if (const ManagedEntry* previous = managed_.Find(applier)) last = *previous;
@@ -154,7 +165,8 @@ Result<Value> Ownership::Prune(const Value& merged, const ManagedEntry& last, co
   TRY_ASSIGN(Versioned converted, Convert(Own(merged), last.api_version));
   if (converted.type == nullptr) return merged;
   Versioned pruned = converted;
-  pruned.object = RemoveItems(arena_, *converted.type, converted.object, WithNamedFields(arena_, *converted.type, last.fields));
+  pruned.object =
+      RemoveItems(arena_, *converted.type, converted.object, WithNamedFields(arena_, *converted.type, last.fields));
   TRY_ASSIGN(pruned, AddBackOwned(converted, pruned));
   TRY_ASSIGN(Value kept, AddBackNotApplied(converted, pruned, last));
   TRY_ASSIGN(Versioned result, Convert({kept, converted.api_version, converted.type}, applier.api_version));

@@ -11,7 +11,8 @@
 
 namespace homeostat::patch::internal {
 
-// One write under way. Objects are in JSON form of the options' version, have passed CheckTyped and have no managedFields.
+// One write under way. Objects are in JSON form of the options' version, have passed CheckTyped and have no
+// managedFields.
 class Ownership {
  public:
   Ownership(Arena& arena, const FieldManagerOptions& options, ManagedFields managed)
@@ -22,7 +23,8 @@ class Ownership {
 
   // The object with the configuration merged in and without what the applier no longer says and nobody else owns.
   // Absent if that is what there was.
-  std::expected<Value, Refusal> Apply(const Value& live, const Value& config, ManagedEntry applier, bool force, std::string_view now);
+  std::expected<Value, Refusal> Apply(const Value& live, const Value& config, ManagedEntry applier, bool force,
+                                      std::string_view now);
 
   const ManagedFields& managed() const { return managed_; }
 
@@ -41,7 +43,8 @@ class Ownership {
   void Reconcile();
   Result<const Comparison*> CompareIn(std::string_view api_version, const Value& live, const Value& updated);
   // writer: whose entry is left alone; null for nobody's.
-  std::expected<Comparison, Refusal> TakeOver(const Value& live, const Value& updated, const ManagedEntry* writer, bool force);
+  std::expected<Comparison, Refusal> TakeOver(const Value& live, const Value& updated, const ManagedEntry* writer,
+                                              bool force);
   void Lose(const std::vector<std::pair<ManagedEntry, FieldSet>>& losses);
 
   Result<Value> Prune(const Value& merged, const ManagedEntry& last, const ManagedEntry& applier);

@@ -46,7 +46,8 @@ class PlainReader {
 
  private:
   static bool IsPlain(char c) {
-    return c >= ' ' && static_cast<unsigned char>(c) < 0x7F && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+    return c >= ' ' && static_cast<unsigned char>(c) < 0x7F && c != '"' && c != '\\' && c != '<' && c != '>' &&
+           c != '&';
   }
 
   bool Word(std::string_view word) {
@@ -58,7 +59,8 @@ class PlainReader {
   bool Integer(Value& out) {
     size_t digits = at_ + (at_ < text_.size() && text_[at_] == '-');
     if (digits >= text_.size() || text_[digits] < '1' || text_[digits] > '9') {
-      if (text_.substr(at_) != "0" && !text_.substr(at_).starts_with("0,") && !text_.substr(at_).starts_with("0}")) return false;
+      if (text_.substr(at_) != "0" && !text_.substr(at_).starts_with("0,") && !text_.substr(at_).starts_with("0}"))
+        return false;
     }
     int64_t number = 0;
     auto read = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
@@ -123,28 +125,37 @@ Result<std::optional<ParsedElement>> ParsePathElement(Arena& arena, std::string_
   if (text[1] != ':') return Fail(BadRequestError("missing colon: " + std::string(text)));
   std::string_view content = text.substr(2);
   switch (text[0]) {
-    case 'f': return ParsedElement{PathElement::Field(content), true};
-    case 'i': return ParseIndex(content);
+    case 'f':
+      return ParsedElement{PathElement::Field(content), true};
+    case 'i':
+      return ParseIndex(content);
     case 'v': {
       if (std::optional<Value> plain = ReadPlainItem(content)) return ParsedElement{PathElement::Item(*plain), true};
       TRY_ASSIGN(Value value, object::ParseJson(arena, content));
       return ParsedElement{PathElement::Item(value), false};
     }
     case 'k': {
-      if (std::optional<Value> plain = ReadPlainKey(arena, content)) return ParsedElement{PathElement::Key(*plain), true};
+      if (std::optional<Value> plain = ReadPlainKey(arena, content))
+        return ParsedElement{PathElement::Key(*plain), true};
       TRY_ASSIGN(Value key, ReadAnyKey(arena, content));
       return ParsedElement{PathElement::Key(key), false};
     }
-    default: return std::optional<ParsedElement>();
+    default:
+      return std::optional<ParsedElement>();
   }
 }
 
 void AppendPathElement(std::string& out, const PathElement& element) {
   switch (element.kind()) {
-    case PathElement::Kind::kField: out.append("f:").append(element.name()); return;
-    case PathElement::Kind::kIndex: out.append("i:").append(std::to_string(element.value().AsInt())); return;
+    case PathElement::Kind::kField:
+      out.append("f:").append(element.name());
+      return;
+    case PathElement::Kind::kIndex:
+      out.append("i:").append(std::to_string(element.value().AsInt()));
+      return;
     case PathElement::Kind::kValue:
-    case PathElement::Kind::kKey: break;
+    case PathElement::Kind::kKey:
+      break;
   }
   out += element.kind() == PathElement::Kind::kValue ? "v:" : "k:";
   // A number that JSON cannot say never gets into a path: paths come from JSON.

@@ -26,13 +26,16 @@ Value Pruned(Arena& arena, const Value& value) {
   Member* members = arena.AllocateArray<Member>(value.size());
   size_t count = 0;
   for (const Member& member : value.members()) {
-    if (!member.value.IsNull()) new (members + count++) Member(member.name(), Pruned(arena, member.value), member.field);
+    if (!member.value.IsNull())
+      new (members + count++) Member(member.name(), Pruned(arena, member.value), member.field);
   }
   return Value::Object({members, count});
 }
 
 }  // namespace
 
-Value WithoutNullMembers(Arena& arena, const Value& value) { return HasNullMember(value) ? Pruned(arena, value) : value; }
+Value WithoutNullMembers(Arena& arena, const Value& value) {
+  return HasNullMember(value) ? Pruned(arena, value) : value;
+}
 
 }  // namespace homeostat::patch::internal

@@ -14,47 +14,72 @@ namespace {
 
 constexpr GoNumbers kNumbers = GoNumbers::kIntegers;
 
-std::string ReceivedType(const Value& value) { return value ? std::string(GoDynamicType(value, kNumbers)) : "%!s(<nil>)"; }
+std::string ReceivedType(const Value& value) {
+  return value ? std::string(GoDynamicType(value, kNumbers)) : "%!s(<nil>)";
+}
 
 // reflect.Kind of what Go holds a value of the form in.
 std::string_view GoKind(Form form) {
   switch (form) {
-    case Form::kBool: return "bool";
-    case Form::kInt32: return "int32";
-    case Form::kInt64: return "int64";
-    case Form::kUint32: return "uint32";
-    case Form::kUint64: return "uint64";
-    case Form::kDouble: return "float64";
-    case Form::kString: return "string";
+    case Form::kBool:
+      return "bool";
+    case Form::kInt32:
+      return "int32";
+    case Form::kInt64:
+      return "int64";
+    case Form::kUint32:
+      return "uint32";
+    case Form::kUint64:
+      return "uint64";
+    case Form::kDouble:
+      return "float64";
+    case Form::kString:
+      return "string";
     case Form::kBytes:
-    case Form::kList: return "slice";
-    case Form::kMap: return "map";
-    default: return "struct";
+    case Form::kList:
+      return "slice";
+    case Form::kMap:
+      return "map";
+    default:
+      return "struct";
   }
 }
 
 std::string_view StructName(const Type& type) {
   if (!type.go_name.empty()) return type.go_name;
   switch (type.form) {
-    case Form::kQuantity: return "Quantity";
-    case Form::kTime: return "Time";
-    case Form::kMicroTime: return "MicroTime";
-    case Form::kDuration: return "Duration";
-    case Form::kIntOrString: return "IntOrString";
-    case Form::kFieldsV1: return "FieldsV1";
-    case Form::kRawExtension: return "RawExtension";
-    case Form::kJson: return "JSON";
-    case Form::kSchemaOrBool: return "JSONSchemaPropsOrBool";
-    case Form::kSchemaOrList: return "JSONSchemaPropsOrArray";
-    case Form::kSchemaOrStrings: return "JSONSchemaPropsOrStringArray";
-    default: return "";
+    case Form::kQuantity:
+      return "Quantity";
+    case Form::kTime:
+      return "Time";
+    case Form::kMicroTime:
+      return "MicroTime";
+    case Form::kDuration:
+      return "Duration";
+    case Form::kIntOrString:
+      return "IntOrString";
+    case Form::kFieldsV1:
+      return "FieldsV1";
+    case Form::kRawExtension:
+      return "RawExtension";
+    case Form::kJson:
+      return "JSON";
+    case Form::kSchemaOrBool:
+      return "JSONSchemaPropsOrBool";
+    case Form::kSchemaOrList:
+      return "JSONSchemaPropsOrArray";
+    case Form::kSchemaOrStrings:
+      return "JSONSchemaPropsOrStringArray";
+    default:
+      return "";
   }
 }
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool SameButForCase(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return Lower(x) == Lower(y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return Lower(x) == Lower(y); });
 }
 
 }  // namespace
@@ -64,7 +89,8 @@ Status BadRetainKeys() { return BadRequestError("invalid patch format of retainK
 Status BadSetElementOrder() { return BadRequestError("invalid patch format of setElementOrder list"); }
 
 Status NoListOfLists() {
-  return Status(422, "Invalid", "the server rejected our request due to an error in our request").WithDetails(StatusDetails());
+  return Status(422, "Invalid", "the server rejected our request due to an error in our request")
+      .WithDetails(StatusDetails());
 }
 
 Status NoMergeKey(const Value& item, std::string_view merge_key) {
@@ -75,20 +101,26 @@ Status BadDirective(const Value& directive, const Value& in) {
   return Other("unknown patch type: " + GoStringText(directive, kNumbers) + " in map: " + GoText(in, kNumbers));
 }
 
-Status NotAList(const Value& found) { return Other("expected a []interface {}, but received a " + ReceivedType(found)); }
-Status NotAMap(const Value& found) { return Other("expected a map[string]interface {}, but received a " + ReceivedType(found)); }
+Status NotAList(const Value& found) {
+  return Other("expected a []interface {}, but received a " + ReceivedType(found));
+}
+Status NotAMap(const Value& found) {
+  return Other("expected a map[string]interface {}, but received a " + ReceivedType(found));
+}
 Status Other(std::string_view text) { return Status(500, "", text); }
 
 const Field* LookUpField(const Type& type, std::string_view name, Status& status) {
   if (GoKind(type.form) != "struct") {
-    status = Other("merging an object in json but data type is not struct, instead is: " + std::string(GoKind(type.form)));
+    status =
+        Other("merging an object in json but data type is not struct, instead is: " + std::string(GoKind(type.form)));
     return nullptr;
   }
   if (const Field* exact = type.FindField(name)) return exact;
   for (const Field& field : type.fields) {
     if (SameButForCase(field.name, name)) return &field;
   }
-  status = Other("unable to find api field in struct " + std::string(StructName(type)) + " for the json field " + GoQuote(name));
+  status = Other("unable to find api field in struct " + std::string(StructName(type)) + " for the json field " +
+                 GoQuote(name));
   return nullptr;
 }
 
@@ -106,7 +138,8 @@ bool SameKinds(std::span<const Value> first, std::span<const Value> second, Stat
   for (std::span<const Value> items : {first, second}) {
     for (const Value& item : items) {
       if (item && GoDynamicType(item, kNumbers) == kind) continue;
-      status = Other("list element types are not identical: [" + GoText(Value::List(first), kNumbers) + " " + GoText(Value::List(second), kNumbers) + "]");
+      status = Other("list element types are not identical: [" + GoText(Value::List(first), kNumbers) + " " +
+                     GoText(Value::List(second), kNumbers) + "]");
       return false;
     }
   }

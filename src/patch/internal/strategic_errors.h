@@ -23,8 +23,8 @@ Status NotAList(const object::Value& found);
 Status NotAMap(const object::Value& found);
 Status Other(std::string_view text);
 
-// The field of that name, whatever its case if there is no exact match. Null, with the reason in `status`, if the type is
-// no struct or has no such field.
+// The field of that name, whatever its case if there is no exact match. Null, with the reason in `status`, if the type
+// is no struct or has no such field.
 const schema::Field* LookUpField(const schema::Type& type, std::string_view name, Status& status);
 
 // The items of all lists given are of one kind; null is none. Else the status says what is wrong.

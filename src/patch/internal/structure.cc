@@ -31,7 +31,8 @@ Value IndexedObject(Arena& arena, const Structure& structure, const Value& value
 
 Value Indexed(Arena& arena, const Structure& structure, const Value& value) {
   if (value.empty() || !structure.declared()) return value;
-  if (value.IsObject()) return (structure.parts() & kMapPart) && !structure.IsFreeForm() ? IndexedObject(arena, structure, value) : value;
+  if (value.IsObject())
+    return (structure.parts() & kMapPart) && !structure.IsFreeForm() ? IndexedObject(arena, structure, value) : value;
   if (structure.parts() != kListPart) return value;
   Structure element = structure.ListElement();
   if (element.parts() == kScalarPart) return value;
@@ -47,18 +48,23 @@ Value IndexedObject(Arena& arena, const Structure& structure, const Value& value
     const Member& member = value.members()[i];
     int index = is_struct ? structure.type().FieldIndex(member.name()) : -1;
     if (index < 0) {
-      new (members + i) Member(member.name(), is_struct ? member.value : Indexed(arena, structure.MapChild(member.name()).structure, member.value));
+      new (members + i)
+          Member(member.name(),
+                 is_struct ? member.value : Indexed(arena, structure.MapChild(member.name()).structure, member.value));
       continue;
     }
     const Field& field = structure.type().fields[static_cast<size_t>(index)];
-    new (members + i) Member(field.name, Indexed(arena, Structure(*field.type), member.value), static_cast<uint16_t>(index));
+    new (members + i)
+        Member(field.name, Indexed(arena, Structure(*field.type), member.value), static_cast<uint16_t>(index));
   }
   return Value::Object({members, value.size()});
 }
 
 }  // namespace
 
-Value WithFieldIndexes(Arena& arena, const schema::Type& type, const Value& value) { return Indexed(arena, Structure(type), value); }
+Value WithFieldIndexes(Arena& arena, const schema::Type& type, const Value& value) {
+  return Indexed(arena, Structure(type), value);
+}
 
 namespace {
 
@@ -73,28 +79,37 @@ constexpr FormStructure Plain(Scalar scalar) { return {scalar, kScalarPart}; }
 
 constexpr FormStructure OfForm(Form form) {
   switch (form) {
-    case Form::kBool: return Plain(Scalar::kBoolean);
+    case Form::kBool:
+      return Plain(Scalar::kBoolean);
     case Form::kInt32:
     case Form::kInt64:
     case Form::kUint32:
     case Form::kUint64:
-    case Form::kDouble: return Plain(Scalar::kNumeric);
+    case Form::kDouble:
+      return Plain(Scalar::kNumeric);
     case Form::kString:
     case Form::kBytes:
-    case Form::kDuration: return Plain(Scalar::kString);
+    case Form::kDuration:
+      return Plain(Scalar::kString);
     case Form::kQuantity:
     case Form::kTime:
-    case Form::kMicroTime: return Plain(Scalar::kUntyped);
-    case Form::kRawExtension: return {Scalar::kUntyped, kAnyPart, true, true};
+    case Form::kMicroTime:
+      return Plain(Scalar::kUntyped);
+    case Form::kRawExtension:
+      return {Scalar::kUntyped, kAnyPart, true, true};
     case Form::kIntOrString:
     case Form::kJson:
     case Form::kSchemaOrBool:
     case Form::kSchemaOrList:
-    case Form::kSchemaOrStrings: return {Scalar::kUntyped, kAnyPart, true};
-    case Form::kFieldsV1: return {Scalar::kNone, kMapPart, false, false, true};
+    case Form::kSchemaOrStrings:
+      return {Scalar::kUntyped, kAnyPart, true};
+    case Form::kFieldsV1:
+      return {Scalar::kNone, kMapPart, false, false, true};
     case Form::kStruct:
-    case Form::kMap: return {Scalar::kNone, kMapPart};
-    case Form::kList: return {Scalar::kNone, kListPart};
+    case Form::kMap:
+      return {Scalar::kNone, kMapPart};
+    case Form::kList:
+      return {Scalar::kNone, kListPart};
   }
   return {};
 }
@@ -108,7 +123,8 @@ constexpr auto kOfForm = [] {
 
 }  // namespace
 
-Structure::Structure(const Type& type, bool preserve) : type_(&type), preserve_(preserve || type.preserve_unknown_fields) {
+Structure::Structure(const Type& type, bool preserve)
+    : type_(&type), preserve_(preserve || type.preserve_unknown_fields) {
   const FormStructure& form = kOfForm[static_cast<size_t>(type.form)];
   scalar_ = form.scalar;
   parts_ = form.parts;
@@ -139,7 +155,8 @@ Structure Structure::ListElement() const {
 Structure::Child Structure::MapChild(const Member& member) const {
   if (named_fields_ && member.field < type_->fields.size()) {
     const Field& field = type_->fields[member.field];
-    if (field.name.data() == member.name_data || field.name == member.name()) return {Structure(*field.type, preserve_), true};
+    if (field.name.data() == member.name_data || field.name == member.name())
+      return {Structure(*field.type, preserve_), true};
   }
   return MapChild(member.name());
 }
@@ -161,10 +178,14 @@ namespace {
 Value ZeroDefault(const Field& field) {
   if (field.Has(schema::kPointer) || field.Has(schema::kOmitEmpty)) return {};
   switch (Structure(*field.type).scalar()) {
-    case Scalar::kString: return Value::StringRef("");
-    case Scalar::kNumeric: return Value::Int(0);
-    case Scalar::kBoolean: return Value::Bool(false);
-    default: return {};
+    case Scalar::kString:
+      return Value::StringRef("");
+    case Scalar::kNumeric:
+      return Value::Int(0);
+    case Scalar::kBoolean:
+      return Value::Bool(false);
+    default:
+      return {};
   }
 }
 
@@ -208,7 +229,8 @@ std::expected<PathElement, std::string> KeyElement(Arena& arena, const Type& lis
       continue;
     }
     if (list.element == nullptr || (Structure(*list.element).parts() & kMapPart) == 0) {
-      return std::unexpected("couldn't find default value for " + std::string(key) + ": associative list may not have non-map types");
+      return std::unexpected("couldn't find default value for " + std::string(key) +
+                             ": associative list may not have non-map types");
     }
     Value value = KeyDefault(arena, *list.element, key);
     if (!value.IsAbsent()) fields[count++] = Member(key, value);

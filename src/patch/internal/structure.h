@@ -64,16 +64,19 @@ struct Structure::Child {
 };
 
 // The one part to go on with, when several are possible.
-inline Part MainPart(uint8_t parts) { return parts & kMapPart ? kMapPart : parts & kScalarPart ? kScalarPart : kListPart; }
+inline Part MainPart(uint8_t parts) {
+  return parts & kMapPart ? kMapPart : parts & kScalarPart ? kScalarPart : kListPart;
+}
 
 // The same value with the field indexes of its type on the members of structs, so that each is looked up only once.
 Value WithFieldIndexes(Arena& arena, const schema::Type& type, const Value& value);
 
-// What an item of a list counts as having where it leaves a key out: the default that is published in OpenAPI. Absent if
-// there is none.
+// What an item of a list counts as having where it leaves a key out: the default that is published in OpenAPI. Absent
+// if there is none.
 Value KeyDefault(Arena& arena, const schema::Type& element, std::string_view name);
 
-// The step that leads to an item of a list that is a set or has keys; or, without the right keys, the reason why there is none.
+// The step that leads to an item of a list that is a set or has keys; or, without the right keys, the reason why there
+// is none.
 std::expected<PathElement, std::string> ItemElement(Arena& arena, const Structure& list, const Value& item);
 
 }  // namespace homeostat::patch::internal

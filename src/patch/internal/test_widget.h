@@ -24,11 +24,18 @@ class TypeMaker {
   };
 
   const Type* Scalar(schema::Form form) { return Add({.form = form, .structural = true}); }
-  const Type* List(const Type* element, schema::ListType kind = schema::ListType::kAtomic, std::vector<std::string_view> keys = {}) {
+  const Type* List(const Type* element, schema::ListType kind = schema::ListType::kAtomic,
+                   std::vector<std::string_view> keys = {}) {
     std::vector<std::string_view>& kept = keys_.emplace_back(std::move(keys));
-    return Add({.form = schema::Form::kList, .element = element, .list_type = kind, .list_map_keys = kept, .structural = true});
+    return Add({.form = schema::Form::kList,
+                .element = element,
+                .list_type = kind,
+                .list_map_keys = kept,
+                .structural = true});
   }
-  const Type* Map(const Type* element) { return Add({.form = schema::Form::kMap, .element = element, .structural = true}); }
+  const Type* Map(const Type* element) {
+    return Add({.form = schema::Form::kMap, .element = element, .structural = true});
+  }
   const Type* Struct(std::initializer_list<Named> named, bool atomic = false, bool preserve = false) {
     std::vector<schema::Field>& fields = fields_.emplace_back();
     std::vector<uint16_t>& by_name = orders_.emplace_back();
@@ -41,7 +48,12 @@ class TypeMaker {
                         .default_json = one.default_json});
     }
     std::sort(by_name.begin(), by_name.end(), [&](uint16_t a, uint16_t b) { return fields[a].name < fields[b].name; });
-    return Add({.fields = fields, .by_name = by_name, .by_number = {}, .atomic = atomic, .preserve_unknown_fields = preserve, .structural = true});
+    return Add({.fields = fields,
+                .by_name = by_name,
+                .by_number = {},
+                .atomic = atomic,
+                .preserve_unknown_fields = preserve,
+                .structural = true});
   }
   const Type* Formatted(std::string_view format) {
     const schema::Constraints& constraints = constraints_.emplace_back(schema::Constraints{.format = format});
@@ -63,8 +75,12 @@ inline const schema::Type& WidgetType() {
   static TypeMaker make;
   static const schema::Type* const widget = [] {
     const schema::Type *integer = make.Scalar(Form::kInt64), *string = make.Scalar(Form::kString);
-    const schema::Type* part = make.Struct({{"id", string}, {"note", string}, {"port", integer, "80"}, {"sub", make.Struct({{"deep", make.List(integer)}})}});
-    const schema::Type* options = make.Struct({{"inner", make.Struct({{"v", integer}})}, {"known", integer}}, false, true);
+    const schema::Type* part = make.Struct({{"id", string},
+                                            {"note", string},
+                                            {"port", integer, "80"},
+                                            {"sub", make.Struct({{"deep", make.List(integer)}})}});
+    const schema::Type* options =
+        make.Struct({{"inner", make.Struct({{"v", integer}})}, {"known", integer}}, false, true);
     const schema::Type* spec = make.Struct({{"blob", make.Scalar(Form::kJson)},
                                             {"flag", make.Scalar(Form::kBool)},
                                             {"free", make.Map(nullptr)},
