@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kinds/core/behaviours.h"
 #include "kinds/defaults/hooks.h"
 #include "kinds/groups.h"
 

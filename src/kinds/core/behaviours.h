@@ -1,0 +1,10 @@
+// The behaviours of the core group.
+#pragma once
+
+#include "kinds/behaviour.h"
+
+namespace homeostat::kinds {
+
+extern const Behaviour kPodBehaviour;
+
+}  // namespace homeostat::kinds
