@@ -11,7 +11,6 @@ namespace {
 constexpr std::string_view kOverflow = "proto: integer overflow";
 constexpr std::string_view kUnexpectedEnd = "unexpected EOF";
 constexpr std::string_view kNegativeLength = "proto: negative length found during unmarshaling";
-constexpr std::string_view kGroupEnd = "proto: unexpected end of group";
 static_assert(std::endian::native == std::endian::little, "fixed-width fields are copied as they lie in memory");
 
 size_t EncodeVarint(uint64_t value, char* out) {
