@@ -11,7 +11,7 @@ namespace homeostat::kinds {
 std::span<const Behaviour* const> AllBehaviours() {
   static const std::vector<const Behaviour*> behaviours = [] {
     std::vector<const Behaviour*> all;
-    for (auto part : {GroupBehaviours()}) all.insert(all.end(), part.begin(), part.end());
+    for (auto part : {CoreBehaviours(), GroupBehaviours()}) all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return behaviours;

@@ -47,12 +47,25 @@ class Writer {
       WriteKnownFields(*known, type, value, parent, only, open);
     } else {
       for (const schema::Field& field : type.fields) {
+        if (field.name == "metadata" && IsMeta(*field.type)) {
+          WriteMetadata(*field.type, value.Get(field.name), first);
+          continue;
+        }
         if (field.Has(schema::kJsonOnly) || (!only.empty() && std::ranges::find(only, field.name) == only.end())) continue;
         open(internal::GoName(field.name));
         WriteField(field, 0, value.Get(field.name), value);
       }
     }
     out_ += '}';
+  }
+
+  // Go embeds it: its fields stand among those of the object.
+  void WriteMetadata(const Type& type, const Value& value, bool& first) {
+    std::string json;
+    schema::EncodeJson(type, value ? value : Value::EmptyObject(), json);
+    if (json.size() <= 2) return;
+    if (!std::exchange(first, false)) out_ += ',';
+    out_.append(json, 1, json.size() - 2);
   }
 
   template <class Open>

@@ -7,4 +7,6 @@ namespace homeostat::kinds {
 
 extern const Behaviour kPodBehaviour;
 
+std::span<const Behaviour* const> CoreBehaviours();
+
 }  // namespace homeostat::kinds

@@ -1,0 +1,12 @@
+#include "kinds/core/behaviours.h"
+
+namespace homeostat::kinds {
+
+std::span<const Behaviour* const> CoreBehaviours() {
+  static constexpr const Behaviour* kAll[] = {
+      &kPodBehaviour,
+  };
+  return kAll;
+}
+
+}  // namespace homeostat::kinds
