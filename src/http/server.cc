@@ -14,6 +14,21 @@ using internal::ServerContext;
 
 namespace internal {
 
+std::string CaughtText() {
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
+}
+
+void ServerContext::CountException(std::string_view what) {
+  ++counters.handler_exceptions;
+  if (options.on_handler_exception) options.on_handler_exception(what);
+}
+
 Task<Response> ServerContext::Answer(Request request) {
   ++counters.requests;
   std::string failure;
@@ -21,14 +36,38 @@ Task<Response> ServerContext::Answer(Request request) {
     Task<Response> answer = handler.Handle(std::move(request));
     Response response = co_await answer;
     co_return std::move(response);
-  } catch (const std::exception& exception) {
-    failure = exception.what();
   } catch (...) {
-    failure = "an exception of unknown type";
+    failure = CaughtText();
   }
-  ++counters.handler_exceptions;
-  if (options.on_handler_exception) options.on_handler_exception(failure);
+  CountException(failure);
   co_return PlainResponse(500, "500 Internal Server Error");
+}
+
+Task<Result<Bytes>> ServerContext::ReadPiece(BodyReader* body) {
+  std::string failure;
+  try {
+    Task<Result<Bytes>> read = body->Read();
+    Result<Bytes> piece = co_await read;
+    co_return std::move(piece);
+  } catch (...) {
+    failure = CaughtText();
+  }
+  CountException(failure);
+  co_return Fail(InternalError(failure));
+}
+
+Task<void> ServerContext::RunUpgraded(Response* response, std::unique_ptr<Stream> stream,
+                                      std::unique_ptr<WebSocket> websocket) {
+  std::string failure;
+  try {
+    Task<void> run =
+        websocket ? response->on_websocket(std::move(websocket)) : response->on_stream(std::move(stream));
+    co_await run;
+    co_return;
+  } catch (...) {
+    failure = CaughtText();
+  }
+  CountException(failure);
 }
 
 Response NoMemoryResponse() {

@@ -246,24 +246,32 @@ TEST(ServerTest, DisconnectDestroysTheHandlerAndTheReader) {
 TEST(ServerTest, FailedBodyIsCutOff) {
   class Failing : public BodyReader {
    public:
+    explicit Failing(bool throws) : throws_(throws) {}
     Task<Result<Bytes>> Read() override {
-      if (std::exchange(read_, true)) co_return Fail(InternalError("lost"));
-      co_return Bytes("part");
+      if (!std::exchange(read_, true)) co_return Bytes("part");
+      if (throws_) throw std::runtime_error("a bug");
+      co_return Fail(InternalError("lost"));
     }
+
+   private:
+    bool throws_;
     bool read_ = false;
   };
   struct Make {
-    static Task<Response> Run() {
+    static Task<Response> Run(bool throws) {
       Response response;
-      response.stream = std::make_unique<Failing>();
+      response.stream = std::make_unique<Failing>(throws);
       co_return std::move(response);
     }
   };
-  World world([](Request) { return Make::Run(); });
-  World::Raw raw(world);
-  raw.Send(Get("/"));
-  EXPECT_TRUE(raw.ExpectEnd());
-  EXPECT_TRUE(raw.received().ends_with("4\r\npart\r\n")) << raw.received();  // no last chunk: the peer sees that it is cut
+  for (bool throws : {false, true}) {
+    World world([=](Request) { return Make::Run(throws); });
+    World::Raw raw(world);
+    raw.Send(Get("/"));
+    EXPECT_TRUE(raw.ExpectEnd());
+    EXPECT_TRUE(raw.received().ends_with("4\r\npart\r\n")) << raw.received();  // no last chunk: the peer sees that it is cut
+    EXPECT_EQ(world.server().counters().handler_exceptions, throws ? 1u : 0u);
+  }
 }
 
 TEST(ServerTest, TimeLimits) {

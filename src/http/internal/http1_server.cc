@@ -56,7 +56,6 @@ class Http1Connection : public ServerConnection {
   Task<bool> WriteStream(std::unique_ptr<BodyReader> body, bool chunked);
   Task<void> RunPump(Pump* pump);
   Task<void> Upgrade(Response response, const Exchange* exchange);
-  Task<void> RunUpgraded(Response* response);
   Task<void> Refuse(ParseError error);
   Task<bool> Write(std::vector<Bytes> parts);
 
@@ -317,7 +316,7 @@ Task<bool> Http1Connection::WriteStream(std::unique_ptr<BodyReader> body, bool c
 
 Task<void> Http1Connection::RunPump(Pump* pump) {
   while (!closing_) {
-    auto read = pump->body->Read();
+    auto read = context_.ReadPiece(pump->body);
     Result<Bytes> piece = co_await read;
     if (!piece) pump->failed = true;
     if (!piece || piece->empty()) break;
@@ -367,28 +366,13 @@ Task<void> Http1Connection::Upgrade(Response response, const Exchange* exchange)
   bool written = co_await write;
   if (!written || closing_) co_return;
   upgraded_ = true;
-  std::string failure;
-  try {
-    auto run = RunUpgraded(&response);
-    co_await run;
-  } catch (const std::exception& exception) {
-    failure = exception.what();
-  }
-  if (failure.empty()) co_return;
-  ++context_.counters.handler_exceptions;
-  if (context_.options.on_handler_exception) context_.options.on_handler_exception(failure);
-}
-
-Task<void> Http1Connection::RunUpgraded(Response* response) {
   std::unique_ptr<Stream> stream = StreamOf(wire_);
-  if (!response->on_websocket) {
-    auto run = response->on_stream(std::move(stream));
-    co_await run;
-    co_return;
+  std::unique_ptr<WebSocket> websocket;
+  if (response.on_websocket) {
+    WebSocketOptions options{true, response.subprotocol, context_.options.websocket_message_bytes};
+    websocket = MakeWebSocket(context_.runtime, std::move(stream), std::move(options), &websocket_);
   }
-  WebSocketOptions options{true, response->subprotocol, context_.options.websocket_message_bytes};
-  auto websocket = MakeWebSocket(context_.runtime, std::move(stream), std::move(options), &websocket_);
-  auto run = response->on_websocket(std::move(websocket));
+  auto run = context_.RunUpgraded(&response, std::move(stream), std::move(websocket));
   co_await run;
 }
 

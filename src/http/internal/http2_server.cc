@@ -301,7 +301,7 @@ Task<void> Http2Connection::Serve(ServerStream* stream) {
 Task<void> Http2Connection::Pump(ServerStream* stream, BodyReader* body) {
   stream->streaming = true;
   while (!shutting_down_) {
-    auto read = body->Read();
+    auto read = context_.ReadPiece(body);
     Result<Bytes> piece = co_await read;
     if (!piece) {
       Reset(*stream, Http2Error::kInternal);

@@ -419,6 +419,56 @@ TEST(Http2Test, ShutdownIsQuickAndEndsWatchesCleanly) {
   EXPECT_EQ(feed->readers(), 0);
 }
 
+// A peer that shakes hands and then says nothing.
+struct Mute {
+  static Task<void> Serve(Listener* listener, TlsServer* tls, std::unique_ptr<Stream>* held) {
+    auto accept = listener->Accept();
+    auto plain = co_await accept;
+    auto handshake = tls->Accept(*std::move(plain));
+    auto secured = co_await handshake;
+    *held = *std::move(secured);
+  }
+  static Task<void> Connect(World* world, TlsClient* tls, std::unique_ptr<Stream>* held) {
+    auto connect = world->runtime().network().Connect(world->address());
+    auto plain = co_await connect;
+    auto handshake = tls->Connect(*std::move(plain));
+    auto secured = co_await handshake;
+    *held = *std::move(secured);
+  }
+};
+
+TEST(Http2Test, MuteServerIsGivenUp) {
+  World world(Echo, kTls);
+  auto listener = *world.runtime().network().Listen("127.0.0.1:0");
+  TlsServerOptions tls_options{test::TestIdentity().certificate, test::TestIdentity().private_key, ""};
+  tls_options.clock = &world.runtime();
+  auto tls = *TlsServer::Make(tls_options);
+  std::unique_ptr<Stream> held;
+  world.tasks().Spawn(Mute::Serve(listener.get(), tls.get(), &held));
+  ClientOptions options = world.MakeClientOptions();
+  options.address = listener->address();
+  Client client(world.runtime(), options);
+  Answer answer;
+  MonotonicTime begin = world.runtime().Now();
+  ASSERT_TRUE(world.Run(Ask(&client, Make("POST", "/", "x"), &answer)));
+  ASSERT_TRUE(answer.error);
+  EXPECT_EQ(answer.error->message(), "the HTTP/2 connection was lost");
+  EXPECT_EQ(world.runtime().Now() - begin, 45s);
+}
+
+TEST(Http2Test, MuteClientIsGivenUp) {
+  World world(Echo, kTls);
+  TlsClientOptions tls_options = *world.MakeClientOptions().tls;
+  tls_options.protocols = {"h2"};
+  auto tls = *TlsClient::Make(tls_options);
+  std::unique_ptr<Stream> held;
+  ASSERT_TRUE(world.Run(Mute::Connect(&world, tls.get(), &held)));
+  world.Settle(31s);
+  EXPECT_EQ(world.server().open_connections(), 1u);
+  world.Settle(2s);
+  EXPECT_EQ(world.server().open_connections(), 0u);
+}
+
 // Everything at once, with latency and short reads, under many seeds.
 TEST(Http2Test, RandomTraffic) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {

@@ -78,6 +78,7 @@ struct Http2Callbacks {
     switch (frame->hd.type) {
       case NGHTTP2_RST_STREAM: session.OnReset(); return 0;
       case NGHTTP2_GOAWAY: session.going_away_ = true; session.OnGoAway(); return 0;
+      case NGHTTP2_SETTINGS: session.head_.Clear(); return 0;
       case NGHTTP2_HEADERS: session.head_.Clear(); break;
       case NGHTTP2_DATA: break;
       default: return 0;
@@ -256,6 +257,7 @@ void Http2Session::Start() {
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, static_cast<int32_t>(window));
   WatchIdle();
   Heard();
+  if (options_.head_time > Duration::zero()) head_.Set(options_.head_time);  // for the peer's preface
   group_->Spawn(ReadLoop());
   group_->Spawn(WriteLoop());
 }

@@ -51,9 +51,17 @@ struct ServerContext {
   DateCache date;
   BodyBudget bodies;
 
+  void CountException(std::string_view what);
   // Asks the handler; an exception that leaves it is a bug of one request, and is answered as such.
   Task<Response> Answer(Request request);
+  // The next piece of a body, by the same rule.
+  Task<Result<Bytes>> ReadPiece(BodyReader* body);
+  // Runs what follows an upgrade, by the same rule. The response must outlive the task.
+  Task<void> RunUpgraded(Response* response, std::unique_ptr<Stream> stream, std::unique_ptr<WebSocket> websocket);
 };
+
+// What an exception says. Only inside a catch clause.
+std::string CaughtText();
 
 // The answer when the budget is used up: clients know to come back.
 Response NoMemoryResponse();
