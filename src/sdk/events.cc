@@ -88,11 +88,11 @@ EventRecorder::EventRecorder(Runtime& runtime, Client client, std::string compon
 EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::Record(const schema::Kind& kind, const object::Value& about, std::string_view type, std::string_view reason,
-                           std::string message) {
+                           std::string message, std::string_view field_path) {
   std::string object_key = std::string(kind.gvk.kind) + "/" + meta::Key(about) + "/" + std::string(meta::Uid(about));
   if (!state_->Allowed(object_key)) return;
   std::string now = object::FormatTime(object::Timestamp::FromClock(state_->runtime.WallNow()));
-  std::string key = object_key + "/" + std::string(type) + "/" + std::string(reason) + "/" + message;
+  std::string key = object_key + std::string(field_path) + "/" + std::string(type) + "/" + std::string(reason) + "/" + message;
   auto found = state_->known.find(key);
   if (found != state_->known.end()) {
     ++found->second.count;
@@ -110,6 +110,7 @@ void EventRecorder::Record(const schema::Kind& kind, const object::Value& about,
   object.set_kind(kind.gvk.kind).set_api_version(kind.gvk.ApiVersion()).set_name(meta::Name(about)).set_uid(meta::Uid(about));
   if (!meta::Namespace(about).empty()) object.set_namespace(meta::Namespace(about));
   object.set_resource_version(meta::ResourceVersion(about));
+  if (!field_path.empty()) object.set_field_path(field_path);
   event.set_reason(reason).set_message(message).set_type(type).set_count(1);
   event.set_first_timestamp(now).set_last_timestamp(now);
   event.mutable_source().set_component(state_->component);

@@ -62,8 +62,9 @@ class EventRecorder {
   EventRecorder(Runtime& runtime, Client client, std::string component, std::string host = {});
   ~EventRecorder();
   // `about` is the object (its kind is passed since trees of lists do not carry it). type: Normal or Warning.
+  // field_path: a part of the object, e.g. spec.containers{web}.
   void Record(const schema::Kind& kind, const object::Value& about, std::string_view type, std::string_view reason,
-              std::string message);
+              std::string message, std::string_view field_path = {});
 
  private:
   struct State;
