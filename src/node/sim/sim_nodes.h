@@ -1,0 +1,104 @@
+// SimNodes: many nodes in one process that run nothing. Registers Node objects, renews their leases and gives the pods
+// bound to them the life a kubelet would (see sim_pod.h). An idle node costs a lease renewal every ten seconds and no memory
+// to speak of.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "homeostat/base/log.h"
+#include "homeostat/base/runtime.h"
+#include "homeostat/sdk/client.h"
+#include "homeostat/sdk/controller.h"
+#include "homeostat/sdk/informer.h"
+#include "node/sim/sim_pod.h"
+
+namespace homeostat::node::sim {
+
+struct SimNodesOptions {
+  size_t count = 0;                     // at most 16,384
+  std::string name_prefix = "sim-node-";
+  // Capacity of each node, as quantities.
+  std::string cpu = "4", memory = "16Gi", ephemeral_storage = "100Gi";
+  int64_t pods = 110;                   // at most 250
+  size_t zones = 0;                     // spread over so many values of topology.kubernetes.io/zone; 0: no such label
+  std::string kubelet_version = "v1.36.3+homeostat.1";
+  Duration start_delay = std::chrono::milliseconds(200);   // from a pod's arrival to its running
+  Duration stop_delay = std::chrono::milliseconds(100);    // from its deletion to its end; less if its grace period is
+  bool events = true;                   // Pulled, Created, Started, Killing
+  int workers = 16;
+};
+
+// Loop only. The runtime and the factory must outlive it. Make it before the factory is started.
+class SimNodes {
+ public:
+  SimNodes(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, SimNodesOptions options);
+  ~SimNodes();
+  SimNodes(const SimNodes&) = delete;
+
+  // Runs until destroyed.
+  void Start();
+  size_t registered() const { return registered_; }
+
+ private:
+  struct NodeState {
+    std::string name, ip;
+    std::bitset<256> used_ips;          // the last octet of pods' addresses
+    object::DocumentPtr lease;          // as last written
+    std::string uid;
+    int renewals = 0;
+  };
+  struct PodState {
+    std::string uid, ip, host;
+    size_t node = 0;
+    SimStage stage = SimStage::kNew;
+    MonotonicTime since;                // when it came into the stage
+    std::optional<MonotonicTime> stopping_since;
+    SimPodFacts facts;
+    std::unordered_map<std::string, std::string> container_ids;
+  };
+
+  Task<void> Run();
+  Task<void> RegisterFrom(size_t first, size_t step);
+  Task<Result<void>> Register(size_t index);
+  Task<void> RenewLeases();
+  Task<void> Renew(size_t index);
+  Task<Result<void>> RenewLease(size_t index);
+  Task<Result<void>> Heartbeat(size_t index);
+  object::DocumentPtr NodeObject(size_t index) const;
+  object::DocumentPtr LeaseObject(size_t index) const;
+
+  Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
+  Task<Result<sdk::ReconcileOutcome>> Advance(object::DocumentPtr pod, std::string key);
+  Task<Result<sdk::ReconcileOutcome>> Stop(object::DocumentPtr pod, std::string key);
+  Task<Result<void>> Enter(object::DocumentPtr pod, std::string key, SimStage stage);
+  Task<Result<void>> WriteStatus(object::DocumentPtr pod);
+  PodState& StateFor(const std::string& key, const api::core::v1::Pod& pod, size_t node);
+  void Forget(const std::string& key);
+  void AssignIp(PodState& pod);
+  std::string PodIp(size_t node, size_t last) const;
+  std::string Now() const;
+  void Event(const std::string& node, const object::Value& pod, std::string_view container, bool init, std::string_view reason,
+             std::string message);
+  void StartedEvents(const PodState& state, const api::core::v1::Pod& pod);
+
+  Runtime& runtime_;
+  sdk::Client client_;
+  SimNodesOptions options_;
+  Logger log_;
+  sdk::Informer& pods_;
+  std::vector<NodeState> nodes_;
+  std::unordered_map<std::string, size_t> by_name_;
+  std::unordered_map<std::string, PodState> states_;
+  // One for all nodes; the event's source names no host.
+  std::unique_ptr<sdk::EventRecorder> events_;
+  size_t registered_ = 0;
+  sdk::Controller controller_;
+  TaskGroup group_;
+};
+
+}  // namespace homeostat::node::sim
