@@ -26,7 +26,7 @@ else
 fi
 
 "$homeostat" apply --kubeconfig "$kubeconfig" -f examples/web.yaml
-"$homeostat" wait --kubeconfig "$kubeconfig" deployments/web --for condition=Available --timeout 120s
+"$homeostat" wait --kubeconfig "$kubeconfig" deployments/web --for Available --timeout 120
 "$homeostat" get --kubeconfig "$kubeconfig" deployments,replicasets,pods,services
 cat <<TEXT
 

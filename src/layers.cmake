@@ -15,7 +15,7 @@ homeostat_layer(kinds DEPS cache api)
 homeostat_layer(auth DEPS kinds)
 homeostat_layer(admission DEPS auth)
 homeostat_layer(audit DEPS auth)
-homeostat_layer(sdk DEPS schema api)
+homeostat_layer(sdk DEPS http schema api)
 include(node/node.cmake)
 homeostat_layer(node EXCLUDE node/sim DEPS http network sdk SOURCES ${CRI_SOURCES} LIBS grpc++ grpc gpr protobuf)
 homeostat_layer(controllers DEPS sdk)
@@ -26,6 +26,6 @@ target_compile_definitions(homeostat_server PRIVATE HOMEOSTAT_SERVER_DATA="${CMA
 set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/server/data/bootstrap_objects.json)
 
 # The program. jemalloc keeps the resident set small.
-add_executable(homeostat cli/main.cc cli/up.cc)
+add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc)
 target_precompile_headers(homeostat REUSE_FROM homeostat_pch)
 target_link_libraries(homeostat PRIVATE homeostat_server homeostat_controllers homeostat_http jemalloc)

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/remote.h"
 #include "cli/up.h"
 #include "cli/version.h"
 
@@ -32,18 +33,51 @@ void AddUp(CLI::App& app, UpOptions& options) {
   flag("log-format", options.log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
 }
 
+// The commands that ask a cluster, and what they are told.
+struct RemoteCommands {
+  RemoteOptions remote;
+  std::vector<std::string> files;
+  std::string resources, target, condition = "Available";
+  int timeout = 60;
+  CLI::App* apply = nullptr;
+  CLI::App* get = nullptr;
+  CLI::App* wait = nullptr;
+};
+
+void AddRemote(CLI::App& app, RemoteCommands& commands) {
+  auto add = [&](const std::string& name, const std::string& help) {
+    CLI::App* command = app.add_subcommand(name, help);
+    command->add_option("--kubeconfig", commands.remote.kubeconfig, "The cluster's kubeconfig; otherwise as kubectl finds it");
+    command->add_option("-n,--namespace", commands.remote.ns, "The namespace; otherwise the context's");
+    return command;
+  };
+  commands.apply = add("apply", "Apply the objects of YAML files (server-side apply)");
+  commands.apply->add_option("-f,--filename", commands.files, "Files")->required();
+  commands.get = add("get", "Show objects as tables");
+  commands.get->add_option("resources", commands.resources, "Comma separated, e.g. deployments,pods")->required();
+  commands.wait = add("wait", "Wait until an object has a condition");
+  commands.wait->add_option("target", commands.target, "RESOURCE/NAME")->required();
+  commands.wait->add_option("--for", commands.condition, "The condition's type")->capture_default_str();
+  commands.wait->add_option("--timeout", commands.timeout, "Seconds")->capture_default_str();
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{"A Kubernetes cluster in one program"};
   app.set_version_flag("--version", std::string(kVersion) + " (Kubernetes " + std::string(kGitVersion) + ")");
   app.require_subcommand(1);
   UpOptions up;
   AddUp(app, up);
+  RemoteCommands commands;
+  AddRemote(app, commands);
   CLI::App* version = app.add_subcommand("version", "Print the version");
   CLI11_PARSE(app, argc, argv);
   if (version->parsed()) {
     fmt::print("homeostat {} (Kubernetes {})\n", kVersion, kGitVersion);
     return 0;
   }
+  if (commands.apply->parsed()) return RunApply(commands.remote, commands.files);
+  if (commands.get->parsed()) return RunGet(commands.remote, commands.resources);
+  if (commands.wait->parsed()) return RunWait(commands.remote, commands.target, commands.condition, commands.timeout);
   return RunUp(up);
 }
 
