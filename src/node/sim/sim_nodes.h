@@ -3,13 +3,14 @@
 // to speak of.
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "homeostat/api/core/v1_builders.h"
 #include "homeostat/base/log.h"
 #include "homeostat/base/runtime.h"
 #include "homeostat/sdk/client.h"
@@ -20,7 +21,7 @@
 namespace homeostat::node::sim {
 
 struct SimNodesOptions {
-  size_t count = 0;                     // at most 16,384
+  size_t count = 0;                     // at most 8,192 (their pods' addresses are 10.64.0.0 to 10.95.255.255)
   std::string name_prefix = "sim-node-";
   // Capacity of each node, as quantities.
   std::string cpu = "4", memory = "16Gi", ephemeral_storage = "100Gi";
@@ -51,9 +52,10 @@ class SimNodes {
     object::DocumentPtr lease;          // as last written
     std::string uid;
     int renewals = 0;
+    std::unique_ptr<sdk::EventRecorder> events;   // made when first needed
   };
   struct PodState {
-    std::string uid, ip, host;
+    std::string uid;
     size_t node = 0;
     SimStage stage = SimStage::kNew;
     MonotonicTime since;                // when it came into the stage
@@ -71,19 +73,22 @@ class SimNodes {
   Task<Result<void>> Heartbeat(size_t index);
   object::DocumentPtr NodeObject(size_t index) const;
   object::DocumentPtr LeaseObject(size_t index) const;
+  void SetConditions(api::core::v1::NodeBuilder& node) const;
 
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
   Task<Result<sdk::ReconcileOutcome>> Advance(object::DocumentPtr pod, std::string key);
   Task<Result<sdk::ReconcileOutcome>> Stop(object::DocumentPtr pod, std::string key);
+  // Writes the stage's status; the state has the stage once that is stored.
   Task<Result<void>> Enter(object::DocumentPtr pod, std::string key, SimStage stage);
+  Task<Result<void>> EndRun(object::DocumentPtr pod, std::string key, int32_t code);
+  void BeginRun(PodState& state);
   Task<Result<void>> WriteStatus(object::DocumentPtr pod);
   PodState& StateFor(const std::string& key, const api::core::v1::Pod& pod, size_t node);
   void Forget(const std::string& key);
-  void AssignIp(PodState& pod);
+  void AssignIp(PodState& state, const api::core::v1::Pod& pod);
   std::string PodIp(size_t node, size_t last) const;
   std::string Now() const;
-  void Event(const std::string& node, const object::Value& pod, std::string_view container, bool init, std::string_view reason,
-             std::string message);
+  void Event(size_t node, const object::Value& pod, const std::string& field_path, std::string_view reason, std::string message);
   void StartedEvents(const PodState& state, const api::core::v1::Pod& pod);
 
   Runtime& runtime_;
@@ -94,8 +99,6 @@ class SimNodes {
   std::vector<NodeState> nodes_;
   std::unordered_map<std::string, size_t> by_name_;
   std::unordered_map<std::string, PodState> states_;
-  // One for all nodes; the event's source names no host.
-  std::unique_ptr<sdk::EventRecorder> events_;
   size_t registered_ = 0;
   sdk::Controller controller_;
   TaskGroup group_;

@@ -61,11 +61,11 @@ void FillContainer(ContainerStatusBuilder status, const Container& container, Co
   auto last = status.mutable_last_state();
   if (running) {
     status.mutable_state().mutable_running().set_started_at(facts.started_at);
-    if (restarts > 0 && !facts.exit_time.empty()) SetTerminated(last, facts, facts.exit_code, id, facts.exit_time);
+    if (restarts > 0 && !facts.exit_time.empty()) SetTerminated(std::move(last), facts, facts.exit_code, id, facts.exit_time);
   } else if (stage == ContainerStage::kCrashed) {
     status.mutable_state().mutable_waiting().set_reason("CrashLoopBackOff").set_message(
         "back-off restarting failed container=" + std::string(container.name()));
-    SetTerminated(last, facts, facts.exit_code, id, facts.exit_time);
+    SetTerminated(std::move(last), facts, facts.exit_code, id, facts.exit_time);
   } else {
     SetTerminated(status.mutable_state(), facts, facts.exit_code, id, facts.exit_time.empty() ? facts.now : facts.exit_time);
   }
