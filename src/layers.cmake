@@ -28,4 +28,4 @@ set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMA
 # The program. jemalloc keeps the resident set small.
 add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc)
 target_precompile_headers(homeostat REUSE_FROM homeostat_pch)
-target_link_libraries(homeostat PRIVATE homeostat_server homeostat_controllers homeostat_http jemalloc)
+target_link_libraries(homeostat PRIVATE homeostat_server homeostat_controllers homeostat_scheduler homeostat_sim_nodes homeostat_http jemalloc)

@@ -16,6 +16,8 @@
 #include "homeostat/base/log.h"
 #include "homeostat/base/runtime.h"
 #include "http/server.h"
+#include "node/sim/sim_nodes.h"
+#include "scheduler/scheduler.h"
 #include "server/bootstrap.h"
 #include "server/control_plane.h"
 
@@ -84,6 +86,8 @@ class Cluster {
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<sdk::InformerFactory> informers_;
   std::unique_ptr<controllers::Controllers> controllers_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::unique_ptr<node::sim::SimNodes> sim_nodes_;
 };
 
 Result<void> Cluster::OpenDirectory() {
@@ -177,6 +181,18 @@ void Cluster::StartClients() {
     controllers_ = std::make_unique<controllers::Controllers>(runtime_, *informers_, std::move(options));
     controllers_->Start();
   }
+  if (options_.scheduler) {
+    scheduler_ = std::make_unique<scheduler::Scheduler>(runtime_, ClientFor("system:kube-scheduler", {}), *informers_);
+    scheduler_->Start();
+  }
+  if (options_.sim_nodes > 0) {
+    node::sim::SimNodesOptions nodes;
+    nodes.count = static_cast<size_t>(options_.sim_nodes);
+    // One user stands for all simulated nodes.
+    sim_nodes_ = std::make_unique<node::sim::SimNodes>(runtime_, ClientFor("system:node:simulated", {"system:nodes", "system:masters"}),
+                                                       *informers_, nodes);
+    sim_nodes_->Start();
+  }
   informers_->Start();
 }
 
@@ -191,6 +207,8 @@ Task<Result<void>> Cluster::Start() {
 }
 
 Task<void> Cluster::Stop() {
+  sim_nodes_.reset();
+  scheduler_.reset();
   controllers_.reset();
   informers_.reset();
   if (server_) {
