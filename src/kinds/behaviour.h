@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "homeostat/object/value.h"
 #include "homeostat/schema/field_errors.h"
 #include "homeostat/schema/kind.h"
+#include "kinds/allocation.h"
 #include "kinds/user.h"
 
 namespace homeostat::kinds {
@@ -45,6 +47,7 @@ struct RuleContext {
   const ObjectReader& objects;
   bool dry_run = false;
   std::vector<std::string>* warnings = nullptr;
+  Claims* claims = nullptr;        // set for kinds that allocate
 };
 
 using object::Value;
@@ -60,6 +63,12 @@ struct Behaviour {
 
   // Messages of what is wrong with a name (upstream's wording, e.g. names.h); prefix: the name is a generateName. Null: DNS subdomain.
   std::vector<std::string> (*validate_name)(std::string_view name, bool prefix) = nullptr;
+
+  // Kinds that hold what the cluster has only once (allocation.h): gives the object with what it lacked, before everything else.
+  // old is absent on create. An error ends the write. Not called for subresources.
+  Result<Value> (*allocate)(RuleContext&, Claims&, Value object, Value old) = nullptr;
+  // Names everything that a stored object holds, so that it is known at the start and given back at the end.
+  void (*holds)(Value object, const std::function<void(std::string_view pool, std::string_view thing)>& held) = nullptr;
 
   Value (*prepare_create)(RuleContext&, Value object) = nullptr;
   // subresource tells which write it is.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kinds/core/behaviours.h"
+#include "kinds/core/service.h"
 #include "kinds/defaults/hooks.h"
 #include "kinds/groups.h"
 
@@ -27,6 +28,8 @@ std::span<const schema::DefaultHookEntry> DefaultHooks() {
   }();
   return hooks;
 }
+
+std::span<const Pool* const> AllPools() { return ServicePools(); }
 
 const Behaviour& FindBehaviour(std::string_view group, std::string_view kind) {
   static constexpr Behaviour kNone;

@@ -11,5 +11,7 @@ namespace homeostat::kinds {
 
 std::span<const Behaviour* const> AllBehaviours();
 std::span<const schema::DefaultHookEntry> DefaultHooks();
+// What objects may hold that there is only once.
+std::span<const Pool* const> AllPools();
 
 }  // namespace homeostat::kinds

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/allocations.h"
 #include "server/metadata.h"
 #include "server/rules.h"
 
@@ -66,9 +67,31 @@ Result<Value> CheckVersion(RequestContext& context, const Value& object, const V
   return object;
 }
 
-Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeOptions& options, Value object, Value current) {
+// The claims of one attempt to write an object of a kind that allocates; null for others.
+using ClaimsPtr = std::unique_ptr<ClaimTransaction>;
+
+ClaimsPtr BeginClaims(RequestContext& context, const ChangeOptions& options) {
+  return context.resource->behaviour->allocate == nullptr ? nullptr : context.parts.allocations.Begin(options.dry_run);
+}
+
+Task<Result<void>> RecordClaims(RequestContext& context, ClaimTransaction* claims, const ChangeOptions& options, Value object) {
+  if (claims == nullptr) co_return Result<void>();
+  auto record = claims->Record(context, options.ns, std::string(MetadataString(object, "name")));
+  co_return co_await std::move(record);
+}
+
+// Keeps or frees what was claimed, by what became of the write.
+Task<Result<void>> SettleClaims(RequestContext& context, ClaimTransaction* claims, bool stored) {
+  if (claims == nullptr) co_return Result<void>();
+  auto settle = stored ? claims->Commit(context) : claims->Revert(context);
+  co_return co_await std::move(settle);
+}
+
+Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeOptions& options, ClaimTransaction* claims, Value object,
+                                          Value current) {
   kinds::RuleContext rules = context.Rules(options.dry_run, options.subresource);
   rules.ns = options.ns;
+  rules.claims = claims;
   object = DedupOwnerReferences(context, object);
   admission::Request request =
       AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
@@ -87,28 +110,40 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   co_return decision;
 }
 
-Task<Result<UpdateDecision>> DecideCreate(RequestContext& context, const ChangeOptions& options, Value object) {
+Task<Result<UpdateDecision>> DecideCreate(RequestContext& context, const ChangeOptions& options, ClaimTransaction* claims, Value object) {
   if (!MetadataString(object, "uid").empty()) {
     co_return Fail(ConflictError(context.kind().gvk.group, context.kind().plural, options.name,
                                  "uid mismatch: the provided object specified uid " +
                                      std::string(MetadataString(object, "uid")) + ", and no existing object was found"));
   }
   kinds::RuleContext rules = context.Rules(options.dry_run, options.subresource);
+  rules.claims = claims;
   auto prepare = PrepareNew(context, rules, object, options);
   CO_TRY_ASSIGN(Value ready, co_await std::move(prepare));
   co_return UpdateDecision{UpdateDecision::Action::kStore, ready};
 }
 
-Task<Result<UpdateDecision>> Decide(RequestContext& context, const ChangeOptions& options, const Compute& compute, Value current) {
+// What an update that may be attempted several times has under way.
+struct Attempt {
+  ClaimsPtr claims;
+  Value removed;  // the object that the write removes
+};
+
+Task<Result<UpdateDecision>> Decide(RequestContext& context, const ChangeOptions& options, const Compute& compute, Attempt& attempt,
+                                    Value current) {
+  auto revert = SettleClaims(context, attempt.claims.get(), false);
+  CO_TRY(co_await std::move(revert));
+  attempt = Attempt{BeginClaims(context, options), Value()};
   if (!current && !options.allow_create) co_return Fail(context.NotFound(options.name));
   auto computing = compute(current);
   CO_TRY_ASSIGN(Value object, co_await std::move(computing));
-  if (!current) {
-    auto create = DecideCreate(context, options, object);
-    co_return co_await std::move(create);
-  }
-  auto update = DecideUpdate(context, options, object, current);
-  co_return co_await std::move(update);
+  ClaimTransaction* claims = attempt.claims.get();
+  auto deciding = current ? DecideUpdate(context, options, claims, object, current) : DecideCreate(context, options, claims, object);
+  CO_TRY_ASSIGN(UpdateDecision decision, co_await std::move(deciding));
+  if (decision.action == UpdateDecision::Action::kRemove) attempt.removed = current;
+  auto record = RecordClaims(context, claims, options, decision.object);
+  CO_TRY(co_await std::move(record));
+  co_return decision;
 }
 
 }  // namespace
@@ -117,21 +152,40 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
   bool generated = MetadataString(object, "name").empty() && !MetadataString(object, "generateName").empty();
   for (int attempt = 1;; ++attempt) {
     kinds::RuleContext rules = context.Rules(options.dry_run, options.subresource);
+    ClaimsPtr claims = BeginClaims(context, options);
+    rules.claims = claims.get();
     auto prepare = PrepareNew(context, rules, object, options);
     CO_TRY_ASSIGN(Value ready, co_await std::move(prepare));
-    auto store = StoreNew(context, ready, MakeWriteInfo(context, options.field_manager), options.dry_run);
-    auto stored = co_await std::move(store);
+    auto record = RecordClaims(context, claims.get(), options, ready);
+    auto recorded = co_await std::move(record);
+    Result<Answer> stored = Fail(InternalError("not stored"));
+    if (recorded) {
+      auto store = StoreNew(context, ready, MakeWriteInfo(context, options.field_manager), options.dry_run);
+      stored = co_await std::move(store);
+    } else {
+      stored = Fail(recorded.error());
+    }
+    auto settle = SettleClaims(context, claims.get(), stored.has_value());
+    CO_TRY(co_await std::move(settle));
     if (stored || !stored.error().IsAlreadyExists() || !generated || attempt == kGenerateNameAttempts) co_return stored;
   }
 }
 
 Task<Result<Answer>> ChangeObject(RequestContext& context, ChangeOptions options, Compute compute) {
-  UpdateFunction decide = [&context, &options, &compute](object::DocumentPtr, Value current) {
-    return Decide(context, options, compute, current);
+  Attempt attempt;
+  UpdateFunction decide = [&context, &options, &compute, &attempt](object::DocumentPtr, Value current) {
+    return Decide(context, options, compute, attempt, current);
   };
   store::WriteInfo info = MakeWriteInfo(context, options.field_manager);
   auto update = StoreUpdate(context, options.ns, options.name, std::move(info), options.dry_run, decide);
-  co_return co_await std::move(update);
+  auto updated = co_await std::move(update);
+  auto settle = SettleClaims(context, attempt.claims.get(), updated.has_value());
+  CO_TRY(co_await std::move(settle));
+  if (updated && attempt.removed && !options.dry_run) {
+    auto release = context.parts.allocations.Release(context, *context.resource->behaviour, attempt.removed);
+    CO_TRY(co_await std::move(release));
+  }
+  co_return updated;
 }
 
 Result<void> CheckNameAndNamespace(const RequestContext& context, const Value& object, std::string_view name) {

@@ -21,6 +21,8 @@ namespace homeostat::server {
 
 using object::Value;
 
+class Allocations;
+
 struct Parts {
   Runtime& runtime;
   cache::Cache& cache;
@@ -29,6 +31,7 @@ struct Parts {
   auth::Authorizer& authorizer;
   kinds::ObjectReader& objects;
   const schema::Defaults& defaults;    // of built-in kinds, with the hooks of kinds/
+  Allocations& allocations;
   Logger log;
 };
 

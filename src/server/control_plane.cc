@@ -5,6 +5,7 @@
 #include "homeostat/api/registry.h"
 #include "homeostat/base/ids.h"
 #include "kinds/behaviours.h"
+#include "server/allocations.h"
 #include "server/bootstrap.h"
 #include "server/cached_objects.h"
 #include "server/discovery.h"
@@ -37,12 +38,13 @@ class ControlPlane::Impl {
         resources_(api::AllKinds(), IsServed),
         cache_(runtime, *options_.engine, options_.cache),
         objects_(cache_, resources_),
+        allocations_(runtime, resources_, objects_),
         defaults_(kinds::DefaultHooks()),
         tokens_(runtime, objects_, options_.tokens),
         certificates_(runtime),
         rbac_(objects_),
         authorizer_({&masters_, &rbac_}),
-        server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, options_.log},
+        server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, options_.log},
                 {&certificates_, &tokens_}, options_.server),
         group_(runtime) {
     SetDecoders(cache_, resources_);
@@ -67,6 +69,7 @@ class ControlPlane::Impl {
   Resources resources_;
   cache::Cache cache_;
   CachedObjects objects_;
+  Allocations allocations_;
   schema::Defaults defaults_;
   auth::ServiceAccountTokens tokens_;
   auth::CertificateAuthenticator certificates_;

@@ -7,6 +7,7 @@
 #include "homeostat/object/time.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/protobuf.h"
+#include "server/allocations.h"
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"
@@ -218,6 +219,8 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
   auto remove = StoreRemoval(context, *entry, MakeWriteInfo(context, ""));
   CO_TRY_ASSIGN(bool gone, co_await std::move(remove));
   if (!gone) co_return std::optional<DeleteOutcome>();
+  auto release = context.parts.allocations.Release(context, *context.resource->behaviour, outcome.object);
+  CO_TRY(co_await std::move(release));
   co_return outcome;
 }
 

@@ -101,6 +101,9 @@ Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& reso
     object = SetMetadata(context.arena, type, object, "name",
                          Value::String(context.arena, GenerateName(context.runtime, base)));
   }
+  if (resource.behaviour->allocate != nullptr && context.claims != nullptr) {
+    TRY_ASSIGN(object, resource.behaviour->allocate(context, *context.claims, object, Value()));
+  }
   if (resource.behaviour->prepare_create != nullptr) object = resource.behaviour->prepare_create(context, object);
   return object;
 }
@@ -118,6 +121,9 @@ Result<void> ValidateForCreate(kinds::RuleContext& context, const Resource& reso
 Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& resource, Value object, const Value& old) {
   const schema::Kind& kind = *resource.storage;
   const schema::Type& type = *kind.type;
+  if (resource.behaviour->allocate != nullptr && context.claims != nullptr && context.subresource.empty()) {
+    TRY_ASSIGN(object, resource.behaviour->allocate(context, *context.claims, object, old));
+  }
   object = CarryOverMetadata(context.arena, type, object, old);
   if (context.subresource.empty()) {
     if (kind.has_status) object = SetField(context.arena, type, object, "status", old.Get("status"));

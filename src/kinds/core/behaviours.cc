@@ -4,7 +4,7 @@ namespace homeostat::kinds {
 
 std::span<const Behaviour* const> CoreBehaviours() {
   static constexpr const Behaviour* kAll[] = {
-      &kPodBehaviour,
+      &kEndpointsBehaviour, &kPodBehaviour, &kServiceBehaviour,
   };
   return kAll;
 }

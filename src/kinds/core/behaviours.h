@@ -5,7 +5,9 @@
 
 namespace homeostat::kinds {
 
+extern const Behaviour kEndpointsBehaviour;
 extern const Behaviour kPodBehaviour;
+extern const Behaviour kServiceBehaviour;
 
 std::span<const Behaviour* const> CoreBehaviours();
 
