@@ -97,7 +97,7 @@ class Connections:
             connection.request('GET', path, None, {'User-Agent': USER_AGENT, 'Accept': 'application/json', **headers})
             response = connection.getresponse()
             if response.status != 200:
-                return response.status, json.loads(response.read() or b'null')
+                return response.status, _decode(response.read())
             while len(events) < count and (left := end - time.monotonic()) > 0:
                 if connection.sock:
                     connection.sock.settimeout(max(left, 0.05))
@@ -111,3 +111,11 @@ class Connections:
         finally:
             connection.close()
         return 200, events
+
+
+def _decode(data):
+    """JSON, or the text where it is none."""
+    try:
+        return json.loads(data or b'null')
+    except ValueError:
+        return data.decode('utf8', 'replace')
