@@ -81,7 +81,7 @@ bool FilterNodeResourcesFit(const Cycle& cycle, size_t slot, Refusal& refusal) {
   for (const auto& [name, value] : asked.others) {
     CheckResource(name, value, node.requested.Other(name), node.allocatable.Other(name), fits, resolvable, refusal);
   }
-  refusal.resolvable = resolvable;
+  refusal.resolvable = !fits && resolvable;
   return fits;
 }
 

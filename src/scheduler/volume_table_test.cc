@@ -1,0 +1,99 @@
+#include "scheduler/volume_table.h"
+
+#include "homeostat/api/storage/v1.h"
+#include "scheduler/internal/objects_for_tests.h"
+#include "scheduler/plugins.h"
+
+namespace homeostat::scheduler {
+namespace {
+
+using api::core::v1::PersistentVolume;
+using api::core::v1::PersistentVolumeClaim;
+
+constexpr std::string_view kClaiming =
+    R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}],"containers":[{"name":"c"}])";
+
+object::DocumentPtr ClaimObject(std::string_view metadata, std::string_view spec, std::string_view status = "") {
+  return FromJson<PersistentVolumeClaim>(R"({"metadata":{"namespace":"default","name":"data","uid":"c1")" + std::string(metadata) +
+                                         R"(},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}})" +
+                                         std::string(spec) + R"(},"status":{)" + std::string(status) + "}}");
+}
+
+object::DocumentPtr VolumeObject(std::string_view name, std::string_view node, std::string_view size, std::string_view more = "") {
+  return FromJson<PersistentVolume>(
+      R"({"metadata":{"name":")" + std::string(name) + R"("},"spec":{"storageClassName":"local","accessModes":["ReadWriteOnce"],"capacity":{"storage":")" +
+      std::string(size) + R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":[")" +
+      std::string(node) + R"("]}]}]}})" + std::string(more) + R"(},"status":{"phase":"Available"}})");
+}
+
+object::DocumentPtr ClassObject(std::string_view name, std::string_view provisioner) {
+  return FromJson<api::storage::v1::StorageClass>(R"({"metadata":{"name":")" + std::string(name) + R"("},"provisioner":")" +
+                                                  std::string(provisioner) + R"(","volumeBindingMode":"WaitForFirstConsumer"})");
+}
+
+TEST(VolumeTable, SaysWhyAPodMustWait) {
+  PodInfoPtr pod = MakePod("p", kClaiming);
+  VolumeTable volumes;
+  EXPECT_EQ(volumes.NeedsOf(*pod).refusal, "persistentvolumeclaim \"data\" not found");
+  volumes.SetClaim(ClaimObject("", ""));
+  EXPECT_EQ(volumes.NeedsOf(*pod).refusal, "pod has unbound immediate PersistentVolumeClaims");
+  volumes.SetClaim(ClaimObject(R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")", ""));
+  EXPECT_EQ(volumes.NeedsOf(*pod).refusal, "persistentvolumeclaim \"data\" is being deleted");
+  volumes.SetClaim(ClaimObject("", R"(,"volumeName":"pv")", R"("phase":"Lost")"));
+  EXPECT_EQ(volumes.NeedsOf(*pod).refusal, "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"pv\"");
+  PodInfoPtr ephemeral = MakePod("p", R"("volumes":[{"name":"v","ephemeral":{}}],"containers":[{"name":"c"}])");
+  EXPECT_EQ(volumes.NeedsOf(*ephemeral).refusal,
+            "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\"");
+}
+
+TEST(VolumeTable, BoundVolumesTieAPodToTheirNodes) {
+  NodeTable table;
+  table.SetNode(MakeNode("a"));
+  table.SetNode(MakeNode("b"));
+  VolumeTable volumes;
+  volumes.SetClaim(ClaimObject(R"(,"annotations":{"pv.kubernetes.io/bind-completed":"yes"})", R"(,"volumeName":"pv")"));
+  PodInfoPtr pod = MakePod("p", kClaiming);
+  Cycle cycle;
+  ASSERT_FALSE(Prefilter(cycle, *pod, table, volumes).message);
+  Refusal gone;
+  EXPECT_FALSE(FilterVolumeBinding(cycle, table.Find("a"), gone));
+  EXPECT_EQ(gone.reasons.front(), "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+  volumes.SetVolume(VolumeObject("pv", "b", "1Gi"));
+  ASSERT_FALSE(Prefilter(cycle, *pod, table, volumes).message);
+  Refusal elsewhere, none;
+  EXPECT_FALSE(FilterVolumeBinding(cycle, table.Find("a"), elsewhere));
+  EXPECT_EQ(elsewhere.reasons.front(), "node(s) didn't match PersistentVolume's node affinity");
+  EXPECT_TRUE(FilterVolumeBinding(cycle, table.Find("b"), none));
+}
+
+TEST(VolumeTable, WaitingClaimsAreMatchedWithTheSmallestVolumeOfTheNode) {
+  NodeTable table;
+  table.SetNode(MakeNode("a"));
+  table.SetNode(MakeNode("b"));
+  const NodeInfo& a = table.slots()[table.Find("a")];
+  const NodeInfo& b = table.slots()[table.Find("b")];
+  VolumeTable volumes;
+  volumes.SetClass(ClassObject("local", "kubernetes.io/no-provisioner"));
+  volumes.SetClaim(ClaimObject("", R"(,"storageClassName":"local")"));
+  volumes.SetVolume(VolumeObject("small", "a", "500Mi"));
+  volumes.SetVolume(VolumeObject("large", "a", "10Gi"));
+  volumes.SetVolume(VolumeObject("right", "a", "2Gi"));
+  volumes.SetVolume(VolumeObject("taken", "b", "2Gi", R"(,"claimRef":{"namespace":"default","name":"other"})"));
+  VolumeNeeds needs = volumes.NeedsOf(*MakePod("p", kClaiming));
+  ASSERT_EQ(needs.refusal, "");
+  auto plan = volumes.Plan(needs, a);
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->bindings.size(), 1u);
+  EXPECT_EQ(plan->bindings[0].volume, "right");
+  EXPECT_FALSE(volumes.Plan(needs, b));
+  // With a provisioner any node will do.
+  volumes.SetClass(ClassObject("fast", "example.com/disk"));
+  volumes.SetClaim(ClaimObject("", R"(,"storageClassName":"fast")"));
+  needs = volumes.NeedsOf(*MakePod("p", kClaiming));
+  plan = volumes.Plan(needs, b);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->provisions, std::vector<std::string>{"default/data"});
+}
+
+}  // namespace
+}  // namespace homeostat::scheduler
