@@ -17,6 +17,8 @@
 namespace homeostat::server {
 namespace {
 
+constexpr Duration kCompactionPeriod = std::chrono::minutes(5);
+
 // Served are the kinds that a default server of this version serves.
 bool IsServed(const schema::Kind& kind) { return kind.served_by_default && kind.feature_gate.empty(); }
 
@@ -62,6 +64,7 @@ class ControlPlane::Impl {
 
   Task<Result<void>> Start();
   Task<void> MakeKey();
+  Task<void> CompactFromTimeToTime();
   std::vector<HealthCheck> Checks();
 
   Runtime& runtime_;
@@ -115,6 +118,22 @@ Task<void> ControlPlane::Impl::MakeKey() {
   tokens_.SetKey(*key);
 }
 
+// Superseded revisions are kept for one to two periods: long enough for pages of a list and for watches that begin anew.
+Task<void> ControlPlane::Impl::CompactFromTimeToTime() {
+  uint64_t before = options_.engine->revision();
+  while (true) {
+    auto pause = Sleep(runtime_, kCompactionPeriod);
+    co_await std::move(pause);
+    uint64_t now = options_.engine->revision();
+    if (before > options_.engine->compacted_revision()) {
+      auto compact = options_.engine->Compact(before);
+      auto compacted = co_await std::move(compact);
+      if (!compacted) options_.log.Error("compaction failed", {{"error", compacted.error()}});
+    }
+    before = now;
+  }
+}
+
 Task<Result<void>> ControlPlane::Impl::Start() {
   auto load = cache_.Start();
   CO_TRY(co_await std::move(load));
@@ -131,6 +150,7 @@ Task<Result<void>> ControlPlane::Impl::Start() {
     CO_TRY_ASSIGN(auto key, auth::SigningKey::Load(options_.service_account_key));
     tokens_.SetKey(std::move(key));
   }
+  group_.Spawn(CompactFromTimeToTime());
   started_ = true;
   co_return Done();
 }
