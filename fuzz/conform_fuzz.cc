@@ -1,5 +1,5 @@
-// Any JSON as a Deployment: it is refused or becomes a typed tree, which written and read again, as JSON and as protobuf, is
-// the same.
+// Any JSON as a Deployment: it is refused or becomes a typed tree, which written and read again, as JSON and as
+// protobuf, is the same.
 #include <cstdint>
 #include <cstdlib>
 

@@ -34,7 +34,11 @@ bool OnlyReads(const Request& request) {
 
 struct Client::Pool : std::enable_shared_from_this<Client::Pool> {
   Pool(Runtime& runtime, ClientOptions given)
-      : runtime(runtime), options(std::move(given)), changed(runtime), prune(runtime, [this] { Prune(); }), dials(runtime) {
+      : runtime(runtime),
+        options(std::move(given)),
+        changed(runtime),
+        prune(runtime, [this] { Prune(); }),
+        dials(runtime) {
     if (options.host.empty()) options.host = options.address.starts_with("unix:") ? "localhost" : options.address;
   }
 
@@ -57,7 +61,7 @@ struct Client::Pool : std::enable_shared_from_this<Client::Pool> {
 
   Runtime& runtime;
   ClientOptions options;
-  std::shared_ptr<TlsClient> tls, tls_http1;  // made when first needed
+  std::shared_ptr<TlsClient> tls, tls_http1;       // made when first needed
   std::vector<std::shared_ptr<Http1Client>> idle;  // the last one used last
   std::vector<std::shared_ptr<Http2Client>> sessions;
   size_t http1_open = 0;
@@ -235,7 +239,8 @@ Task<Result<Client::Upgraded>> Client::Pool::Upgrade(std::shared_ptr<Pool> pool,
 namespace {
 
 // The checks of RFC 6455, section 4.1, on the server's answer.
-Result<std::string> CheckHandshake(const Headers& headers, std::string_view key, const std::vector<std::string>& offered) {
+Result<std::string> CheckHandshake(const Headers& headers, std::string_view key,
+                                   const std::vector<std::string>& offered) {
   bool accepted = internal::EqualsIgnoreCase(headers.Get("Upgrade"), "websocket") &&
                   internal::HasListToken(headers, "Connection", "upgrade") &&
                   headers.Get("Sec-WebSocket-Accept") == internal::WebSocketAccept(key) &&
@@ -290,8 +295,10 @@ Task<Response> Client::Handle(Request request) {
   co_return internal::PlainResponse(response.error().code(), response.error().message());
 }
 
-Task<Result<std::unique_ptr<WebSocket>>> Client::ConnectWebSocket(Request request, std::vector<std::string> subprotocols) {
-  return internal::WithTimeLimit(pool_->runtime, Pool::ConnectWebSocket(pool_, std::move(request), std::move(subprotocols)),
+Task<Result<std::unique_ptr<WebSocket>>> Client::ConnectWebSocket(Request request,
+                                                                  std::vector<std::string> subprotocols) {
+  return internal::WithTimeLimit(pool_->runtime,
+                                 Pool::ConnectWebSocket(pool_, std::move(request), std::move(subprotocols)),
                                  pool_->options.head_time, "no response in time");
 }
 

@@ -160,7 +160,8 @@ TEST(ClientTest, HeadersCannotBeSmuggled) {
   EXPECT_EQ(world.server().counters().requests + world.server().counters().requests_refused, 0u);
 }
 
-// A server that accepts connections one after the other and plays a script on each: what it says once it has read something.
+// A server that accepts connections one after the other and plays a script on each: what it says once it has read
+// something.
 class Scripted {
  public:
   explicit Scripted(uint64_t seed = World::DefaultSeed()) : runtime_(SimulatedRuntime::Make(seed)), group_(*runtime_) {
@@ -227,7 +228,7 @@ TEST(ClientTest, ResponsesOfAllShapes) {
   struct Case {
     std::string text;
     bool close;
-    int code;              // 0: an error
+    int code;  // 0: an error
     std::string body;
     bool body_fails = false;
   };
@@ -237,8 +238,9 @@ TEST(ClientTest, ResponsesOfAllShapes) {
       {"HTTP/1.1 200 OK\r\n\r\nuntil the end", true, 200, "until the end"},
       {"HTTP/1.0 200 OK\r\n\r\nuntil the end", true, 200, "until the end"},
       {"HTTP/1.1 204 No Content\r\n\r\n", false, 204, ""},
-      {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", false,
-       200, "x"},
+      {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: "
+       "1\r\n\r\nx",
+       false, 200, "x"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", true, 200, "", true},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", true, 200, "", true},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", true, 200, "", true},
@@ -272,7 +274,8 @@ TEST(ClientTest, RequestOnTheWire) {
   request.headers.Add("Accept", "x");
   request.headers.Add("Content-Length", "999");
   server.Ask(client, request);
-  EXPECT_EQ(server.heard(), "PATCH /a%20b?q=1 HTTP/1.1\r\nHost: example.test\r\nAccept: x\r\nContent-Length: 4\r\n\r\nbody");
+  EXPECT_EQ(server.heard(),
+            "PATCH /a%20b?q=1 HTTP/1.1\r\nHost: example.test\r\nAccept: x\r\nContent-Length: 4\r\n\r\nbody");
 }
 
 TEST(ClientTest, ReadsAreSentAgainWhenAnIdleConnectionTurnsOutDead) {
@@ -317,7 +320,8 @@ TEST(ClientTest, RawUpgrade) {
   for (bool accepted : {true, false}) {
     Scripted server;
     server.Say(accepted ? "HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\nfirst"
-                        : "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", false);
+                        : "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno",
+               false);
     Client client(server.runtime(), server.MakeOptions());
     struct Do {
       static Task<void> Run(Client* client, std::string* got, int* code) {

@@ -41,21 +41,41 @@ class Ticks : public BodyReader {
   int left_ = 3;
 };
 
+// One piece, and then nothing for as long as anybody waits.
+class Watch : public BodyReader {
+ public:
+  explicit Watch(Runtime& runtime) : runtime_(runtime) {}
+  Task<Result<Bytes>> Read() override {
+    if (!std::exchange(read_, true)) co_return Bytes("event\n");
+    auto sleep = Sleep(runtime_, 1h);
+    co_await sleep;
+    co_return Bytes();
+  }
+
+ private:
+  Runtime& runtime_;
+  bool read_ = false;
+};
+
 class CurlTest : public ::testing::Test {
  protected:
   CurlTest()
       : runtime_(RealRuntime::Make()), handler_([this](Request request) {
-          return request.path == "/ticks" ? MakeTicks(runtime_.get()) : Echo(std::move(request));
+          if (request.path == "/ticks") return Stream(std::make_unique<Ticks>(*runtime_));
+          if (request.path == "/watch") return Stream(std::make_unique<Watch>(*runtime_));
+          return Echo(std::move(request));
         }) {
     const char* temporary = std::getenv("TMPDIR");
-    directory_ = std::string(temporary != nullptr ? temporary : "/tmp") + "/homeostat-curl-" + std::to_string(::getpid());
+    directory_ =
+        std::string(temporary != nullptr ? temporary : "/tmp") + "/homeostat-curl-" + std::to_string(::getpid());
     Write("ca.pem", test::TestIdentity().certificate);
     Write("key.pem", test::TestIdentity().private_key);
     Write("body", std::string(1 << 20, 'b'));
     Write("huge", std::string(5 << 20, 'h'));
-    TlsServerOptions tls{test::TestIdentity().certificate, test::TestIdentity().private_key, test::TestIdentity().certificate};
-    server_ = std::make_unique<Server>(*runtime_, *runtime_->network().Listen("127.0.0.1:0"), TlsServer::Make(tls).value(),
-                                       handler_);
+    TlsServerOptions tls{test::TestIdentity().certificate, test::TestIdentity().private_key,
+                         test::TestIdentity().certificate};
+    server_ = std::make_unique<Server>(*runtime_, *runtime_->network().Listen("127.0.0.1:0"),
+                                       TlsServer::Make(tls).value(), handler_);
     server_->Start();
   }
   ~CurlTest() override {
@@ -65,9 +85,9 @@ class CurlTest : public ::testing::Test {
     if (std::system("curl --version 2>/dev/null | grep -q HTTP2") != 0) GTEST_SKIP() << "no curl with HTTP/2";
   }
 
-  static Task<Response> MakeTicks(Runtime* runtime) {
+  static Task<Response> Stream(std::unique_ptr<BodyReader> body) {
     Response response;
-    response.stream = std::make_unique<Ticks>(*runtime);
+    response.stream = std::move(body);
     co_return std::move(response);
   }
   void Write(const std::string& name, const std::string& text) {
@@ -119,7 +139,8 @@ TEST_F(CurlTest, BothVersions) {
     EXPECT_EQ(Curl(flag + " URL/a"), protocol + " GET /a 0 nobody");
     EXPECT_EQ(Curl(flag + " --cert DIR/ca.pem --key DIR/key.pem URL/a"), protocol + " GET /a 0 test");
     EXPECT_EQ(Curl(flag + " --data-binary @DIR/body URL/b"), protocol + " POST /b 1048576 nobody");
-    EXPECT_EQ(Curl(flag + " -H 'Transfer-Encoding: chunked' --data-binary @DIR/body URL/b"), protocol + " POST /b 1048576 nobody");
+    EXPECT_EQ(Curl(flag + " -H 'Transfer-Encoding: chunked' --data-binary @DIR/body URL/b"),
+              protocol + " POST /b 1048576 nobody");
     EXPECT_EQ(Curl(flag + " --data-binary @DIR/huge URL/b"), protocol + " POST /b too large nobody");
     EXPECT_EQ(Curl(flag + " URL/large").size(), 10000000u);
     EXPECT_EQ(Curl(flag + " -N URL/ticks"), "tick\ntick\ntick\n");
@@ -134,6 +155,33 @@ TEST_F(CurlTest, ParallelStreamsOverOneConnection) {
   for (int i = 0; i < 20; ++i) command += " URL/ticks";
   std::string output = Curl(command);
   EXPECT_EQ(output.size(), 20 * std::string("tick\ntick\ntick\n").size()) << output;
+}
+
+TEST_F(CurlTest, ShutdownWithOpenWatches) {
+  struct Do {
+    static Task<void> Run(Runtime* runtime, Server* server, Duration* took) {
+      while (server->counters().requests < 3) {
+        auto sleep = Sleep(*runtime, 10ms);
+        co_await sleep;
+      }
+      auto sleep = Sleep(*runtime, 50ms);
+      co_await sleep;
+      MonotonicTime begin = runtime->Now();
+      auto shutdown = server->Shutdown(10s);
+      co_await shutdown;
+      *took = runtime->Now() - begin;
+    }
+  };
+  Duration took{};
+  TaskGroup group(*runtime_);
+  group.Spawn(Do::Run(runtime_.get(), server_.get(), &took));
+  std::string output = Curl(
+      "-N --http2 URL/watch & "
+      "curl -sS -N --http1.1 --cacert DIR/ca.pem URL/watch & "
+      "curl -sS -N --http2 --cacert DIR/ca.pem URL/watch");
+  EXPECT_EQ(output, "event\nevent\nevent\n");
+  EXPECT_GT(took, 0ms);
+  EXPECT_LT(took, 500ms);  // tens of milliseconds, with room for a busy machine
 }
 
 TEST_F(CurlTest, PlainHttpIsToldSo) {

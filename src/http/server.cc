@@ -60,8 +60,7 @@ Task<void> ServerContext::RunUpgraded(Response* response, std::unique_ptr<Stream
                                       std::unique_ptr<WebSocket> websocket) {
   std::string failure;
   try {
-    Task<void> run =
-        websocket ? response->on_websocket(std::move(websocket)) : response->on_stream(std::move(stream));
+    Task<void> run = websocket ? response->on_websocket(std::move(websocket)) : response->on_stream(std::move(stream));
     co_await run;
     co_return;
   } catch (...) {
@@ -91,8 +90,14 @@ std::string HostOf(const std::string& address) { return address.substr(0, addres
 struct Server::Impl {
   Impl(Runtime& runtime, std::unique_ptr<Listener> listener, std::shared_ptr<TlsServer> tls, Handler& handler,
        ServerOptions given)
-      : runtime(runtime), listener(std::move(listener)), tls(std::move(tls)), options(std::move(given)),
-        context(runtime, handler, options, counters), changed(runtime), acceptor(runtime), connections(runtime) {}
+      : runtime(runtime),
+        listener(std::move(listener)),
+        tls(std::move(tls)),
+        options(std::move(given)),
+        context(runtime, handler, options, counters),
+        changed(runtime),
+        acceptor(runtime),
+        connections(runtime) {}
 
   // One accepted connection in the counts, as long as it lives.
   struct Slot {
@@ -171,7 +176,8 @@ void Server::Impl::Admit(std::unique_ptr<Stream> stream) {
 }
 
 Task<Result<std::unique_ptr<Stream>>> Server::Impl::ShakeHands(std::unique_ptr<Stream> stream) {
-  return internal::WithTimeLimit(runtime, tls->Accept(std::move(stream)), options.header_time, "TLS handshake timed out");
+  return internal::WithTimeLimit(runtime, tls->Accept(std::move(stream)), options.header_time,
+                                 "TLS handshake timed out");
 }
 
 Task<void> Server::Impl::Serve(Impl* impl, std::unique_ptr<Stream> stream, std::unique_ptr<Slot>) {

@@ -34,7 +34,8 @@ TEST(ServerTest, AnswersWithLengthAndDate) {
 }
 
 TEST(ServerTest, KeepAliveInAnySplit) {
-  std::string two = Get("/1") + "POST /2?q HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+  std::string two =
+      Get("/1") + "POST /2?q HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
   for (size_t at = 1; at < two.size(); ++at) {
     World world(Echo, World::Security::kPlain, {}, at);
     World::Raw raw(world);
@@ -97,7 +98,8 @@ TEST(ServerTest, MalformedRequestsAreRefusedAndTheConnectionCloses) {
       {"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n"},
       {"nonsense\r\n\r\n", "HTTP/1.1 400 "},
       {"GET / HTTP/3.0\r\n\r\n", "HTTP/1.1 505 "},
-      {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\nHost: h\r\n\r\n",
+      {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\nGET /x "
+       "HTTP/1.1\r\nHost: h\r\n\r\n",
        "HTTP/1.1 400 "},
       {"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + Get("/smuggled"), "HTTP/1.1 400 "},
       {Get("/", "X: " + std::string(1 << 20, 'x') + "\r\n"), "HTTP/1.1 431 "},
@@ -226,9 +228,8 @@ TEST(ServerTest, DisconnectDestroysTheHandlerAndTheReader) {
       co_return Text("late");
     }
   };
-  World world([&](Request request) {
-    return request.path == "/hang" ? Hang::Run(there->runtime(), &alive) : Streamed(*feed);
-  });
+  World world(
+      [&](Request request) { return request.path == "/hang" ? Hang::Run(there->runtime(), &alive) : Streamed(*feed); });
   there = &world;
   feed.emplace(world.runtime());
   World::Raw hanging(world), watching(world);
@@ -269,7 +270,8 @@ TEST(ServerTest, FailedBodyIsCutOff) {
     World::Raw raw(world);
     raw.Send(Get("/"));
     EXPECT_TRUE(raw.ExpectEnd());
-    EXPECT_TRUE(raw.received().ends_with("4\r\npart\r\n")) << raw.received();  // no last chunk: the peer sees that it is cut
+    EXPECT_TRUE(raw.received().ends_with("4\r\npart\r\n"))
+        << raw.received();  // no last chunk: the peer sees that it is cut
     EXPECT_EQ(world.server().counters().handler_exceptions, throws ? 1u : 0u);
   }
 }

@@ -60,7 +60,9 @@ class Http1Body : public BodyReader {
 
 Http1Client::Http1Client(Runtime& runtime, std::unique_ptr<Stream> stream, size_t header_bytes,
                          std::function<void()> on_gone)
-    : runtime_(runtime), wire_(std::make_shared<Wire>(runtime, std::move(stream))), header_bytes_(header_bytes),
+    : runtime_(runtime),
+      wire_(std::make_shared<Wire>(runtime, std::move(stream))),
+      header_bytes_(header_bytes),
       on_gone_(std::move(on_gone)) {}
 
 Http1Client::~Http1Client() { on_gone_(); }
@@ -89,7 +91,8 @@ Task<Result<ResponseHead>> Http1Client::ReadHead(std::string method, bool may_up
     Parsed<ResponseHead> head = ParseResponseHead(wire_->buffered().substr(0, size), method);
     wire_->Consume(size);
     if (!head) co_return Fail(ConnectionError("bad response: " + std::string(head.error().reason)));
-    if (head->code == 101 && !may_upgrade) co_return Fail(ConnectionError("bad response: an upgrade that wasn't asked for"));
+    if (head->code == 101 && !may_upgrade)
+      co_return Fail(ConnectionError("bad response: an upgrade that wasn't asked for"));
     if (head->code >= 200 || head->code == 101) co_return *std::move(head);
   }
   co_return Fail(ConnectionError("bad response: too many informational answers"));

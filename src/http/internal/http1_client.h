@@ -19,15 +19,16 @@ class Http1Client : public std::enable_shared_from_this<Http1Client> {
 
   // How a request went.
   struct Outcome {
-    bool heard = false;       // at least one byte of an answer came
-    bool upgraded = false;    // 101: what follows on the wire is another protocol
+    bool heard = false;     // at least one byte of an answer came
+    bool upgraded = false;  // 101: what follows on the wire is another protocol
   };
   // Called with the connection when its response has been read to the end and it can take another request.
   using Release = std::function<void(std::shared_ptr<Http1Client>)>;
 
-  // Sends the request and reads the response's head; its body is a stream that keeps the connection alive. The outcome and
-  // the request must outlive the task.
-  Task<Result<Response>> Do(const Request* request, std::string host, bool may_upgrade, Outcome* outcome, Release release);
+  // Sends the request and reads the response's head; its body is a stream that keeps the connection alive. The outcome
+  // and the request must outlive the task.
+  Task<Result<Response>> Do(const Request* request, std::string host, bool may_upgrade, Outcome* outcome,
+                            Release release);
 
   // Quiet and open: can take a request.
   bool idle() const { return !wire_->ended() && wire_->buffered().empty(); }

@@ -1,5 +1,5 @@
-// One HTTP/1.1 connection of the server: reads a request, has it answered, writes the answer, again. While a handler works
-// or a body streams, the wire reads ahead; when it ends, so does the connection, and with it the handler's task.
+// One HTTP/1.1 connection of the server: reads a request, has it answered, writes the answer, again. While a handler
+// works or a body streams, the wire reads ahead; when it ends, so does the connection, and with it the handler's task.
 #include <algorithm>
 #include <optional>
 
@@ -23,7 +23,7 @@ struct Exchange {
   bool is_head = false;
   bool http10 = false;
   bool keep_alive = false;
-  bool unread = false;  // the rest of the body is still to come, and nobody will read it
+  bool unread = false;                // the rest of the body is still to come, and nobody will read it
   std::vector<std::string> upgrades;  // protocols that the client offers to change to
   std::string websocket_key;          // empty: not a valid WebSocket handshake
   BodyBudget::Share share;
@@ -83,9 +83,12 @@ class Http1Connection : public ServerConnection {
 };
 
 Http1Connection::Http1Connection(ServerContext& context, std::unique_ptr<Stream> stream)
-    : context_(context), wire_(std::make_shared<Wire>(context.runtime, std::move(stream))),
-      remote_address_(wire_->stream().remote_address()), changed_(context.runtime),
-      deadline_(context.runtime, [this] { wire_->stream().Close(); }), finish_(context.runtime, [this] { Finish(); }),
+    : context_(context),
+      wire_(std::make_shared<Wire>(context.runtime, std::move(stream))),
+      remote_address_(wire_->stream().remote_address()),
+      changed_(context.runtime),
+      deadline_(context.runtime, [this] { wire_->stream().Close(); }),
+      finish_(context.runtime, [this] { Finish(); }),
       group_(context.runtime) {
   if (const PeerCertificate* certificate = wire_->stream().peer_certificate()) {
     peer_certificate_ = std::make_shared<const PeerCertificate>(*certificate);
@@ -268,8 +271,8 @@ Task<bool> Http1Connection::Respond(Response response, const Exchange* exchange)
   if (response.code < 200 || response.code > 599) response = PlainResponse(500, "500 Internal Server Error");
   ResponseFraming framing;
   bool has_body = MayHaveBody(response.code);
-  framing.close = !exchange->keep_alive || exchange->unread || closing_ ||
-                  HasListToken(response.headers, "Connection", "close");
+  framing.close =
+      !exchange->keep_alive || exchange->unread || closing_ || HasListToken(response.headers, "Connection", "close");
   if (has_body && !response.stream) framing.length = BodySize(response);
   if (has_body && response.stream) {
     framing.chunked = !exchange->http10;

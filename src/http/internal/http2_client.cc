@@ -9,7 +9,8 @@
 
 namespace homeostat::http::internal {
 
-// One request and what has come back for it. States: waiting → has_head → ended (all came) or closed before that (failed).
+// One request and what has come back for it. States: waiting → has_head → ended (all came) or closed before that
+// (failed).
 struct Http2Client::CallStream : Http2Stream {
   CallStream(Runtime& runtime, Http2Session& session) : Http2Stream(runtime, session), changed(runtime) {}
 
@@ -20,8 +21,8 @@ struct Http2Client::CallStream : Http2Stream {
   std::deque<Bytes> pieces;
   bool ended = false;
   bool closed = false;
-  uint32_t error = 0;     // once closed
-  bool lost = false;      // closed with the connection
+  uint32_t error = 0;  // once closed
+  bool lost = false;   // closed with the connection
   Signal changed;
 
   Status Failure() const {
@@ -70,7 +71,8 @@ namespace {
 
 Result<Http2Fields> RequestFields(const Request& request, std::string_view host, std::string_view scheme) {
   if (!IsToken(request.method)) return Fail(BadRequestError("the request's method can't be sent"));
-  if (!IsPath(request.path) || !IsQuery(request.query)) return Fail(BadRequestError("the request's path can't be sent"));
+  if (!IsPath(request.path) || !IsQuery(request.query))
+    return Fail(BadRequestError("the request's path can't be sent"));
   std::string target = request.query.empty() ? request.path : request.path + "?" + request.query;
   std::string_view given_host = request.headers.Get("Host");
   Http2Fields fields = {{":method", request.method}};

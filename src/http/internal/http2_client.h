@@ -15,8 +15,8 @@ class Http2Client : public Http2Session, public std::enable_shared_from_this<Htt
 
   // Whether a request can be sent now.
   bool usable() const { return CanOpen(); }
-  // Sends the request and waits for the response's head. *unprocessed says of an error that the server never acted on the
-  // request. The request and the flag must outlive the task.
+  // Sends the request and waits for the response's head. *unprocessed says of an error that the server never acted on
+  // the request. The request and the flag must outlive the task.
   Task<Result<Response>> Do(const Request* request, std::string host, bool* unprocessed);
 
  private:

@@ -12,8 +12,8 @@ namespace homeostat::http::internal {
 
 namespace {
 
-// A body that is refused is read to its end if it is no longer than this past the limit: curl, for one, takes an answer that
-// comes with a reset, while it is still sending, for an error.
+// A body that is refused is read to its end if it is no longer than this past the limit: curl, for one, takes an answer
+// that comes with a reset, while it is still sending, for an error.
 constexpr size_t kDropBytes = 8 << 20;
 
 // Resets come one by one from clients that stop watching, and in storms from those that attack (CVE-2023-44487, and
@@ -38,25 +38,27 @@ class ResetBucket {
 
 struct ServerStream : Http2Stream {
   ServerStream(ServerContext& context, Http2Session& session, std::function<void(ServerStream&)> body_expired)
-      : Http2Stream(context.runtime, session), share(context.bodies),
+      : Http2Stream(context.runtime, session),
+        share(context.bodies),
         body_deadline(context.runtime, [this, expired = std::move(body_expired)] { expired(*this); }),
-        sent(context.runtime), task(std::make_unique<TaskGroup>(context.runtime)) {}
+        sent(context.runtime),
+        task(std::make_unique<TaskGroup>(context.runtime)) {}
 
   Request request;
   std::string authority;
   std::string body;
   size_t head_bytes = 0;
   size_t head_lines = 0;
-  bool dropping = false;       // the rest of the body is of no use
+  bool dropping = false;  // the rest of the body is of no use
   size_t dropped = 0;
-  int refusal = 0;             // answered with this code instead of by the handler
+  int refusal = 0;  // answered with this code instead of by the handler
   bool is_head = false;
   bool request_ended = false;  // the client has sent all
   bool started = false;
   bool streaming = false;
   BodyBudget::Share share;
   Deadline body_deadline;
-  Signal sent;                 // a piece has been framed: the next may be read
+  Signal sent;  // a piece has been framed: the next may be read
   std::unique_ptr<TaskGroup> task;
 };
 
@@ -111,8 +113,10 @@ class Http2Connection : public ServerConnection, public Http2Session {
 ServerStream& Mine(Http2Stream& stream) { return static_cast<ServerStream&>(stream); }
 
 Http2Connection::Http2Connection(ServerContext& context, std::unique_ptr<Stream> tls)
-    : Http2Session(context.runtime, std::move(tls), MakeOptions(context.options)), context_(context),
-      remote_address_(stream().remote_address()), resets_(context.runtime, context.options.streams_per_connection) {
+    : Http2Session(context.runtime, std::move(tls), MakeOptions(context.options)),
+      context_(context),
+      remote_address_(stream().remote_address()),
+      resets_(context.runtime, context.options.streams_per_connection) {
   if (const PeerCertificate* certificate = stream().peer_certificate()) {
     peer_certificate_ = std::make_shared<const PeerCertificate>(*certificate);
   }

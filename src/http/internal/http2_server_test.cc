@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 constexpr auto kTls = World::Security::kTls;
 
 Task<Response> Echo(Request request) {
-  std::string text = request.method + " " + request.path + "?" + request.query + " host=" +
-                     std::string(request.headers.Get("Host")) + " body=" + request.body.str();
+  std::string text = request.method + " " + request.path + "?" + request.query +
+                     " host=" + std::string(request.headers.Get("Host")) + " body=" + request.body.str();
   if (request.body_too_large) text += " too large";
   Response response = Text(text + " " + request.protocol);
   response.headers.Add("X-Echo", request.headers.Get("X-Ask"));
@@ -87,8 +87,10 @@ TEST(Http2Test, ManyRequestsShareOneConnection) {
     for (size_t i = 0; i < answers.size(); ++i) {
       world.tasks().Spawn(Ask(&client, Make("GET", "/" + std::to_string(i)), &answers[i]));
     }
-    ASSERT_TRUE(world.Until([&] { return std::all_of(answers.begin(), answers.end(), [](auto& a) { return a.done; }); }));
-    for (size_t i = 0; i < answers.size(); ++i) EXPECT_TRUE(answers[i].body.starts_with("GET /" + std::to_string(i) + "?"));
+    ASSERT_TRUE(
+        world.Until([&] { return std::all_of(answers.begin(), answers.end(), [](auto& a) { return a.done; }); }));
+    for (size_t i = 0; i < answers.size(); ++i)
+      EXPECT_TRUE(answers[i].body.starts_with("GET /" + std::to_string(i) + "?"));
     EXPECT_EQ(world.server().counters().connections_accepted, 1u);
   }
 }
@@ -119,7 +121,8 @@ TEST(Http2Test, LargeBodiesBothWays) {
     static Task<Response> Run(Request request) {
       Response response;
       for (int copy = 0; copy < 4; ++copy) {
-        for (size_t at = 0; at < request.body.size(); at += 70001) response.body.push_back(request.body.Slice(at, 70001));
+        for (size_t at = 0; at < request.body.size(); at += 70001)
+          response.body.push_back(request.body.Slice(at, 70001));
       }
       co_return std::move(response);
     }
@@ -168,7 +171,6 @@ struct Watch {
     watch->last = co_await read;
   }
   World& world;
-  std::optional<Result<Response>> held;
   Result<Response> response = Fail(InternalError("not asked"));
   std::optional<Result<Bytes>> last;
 };
@@ -192,7 +194,8 @@ TEST(Http2Test, WatchPieceByPiece) {
 
 TEST(Http2Test, SlowReaderHoldsItsStreamBackAndNoOther) {
   std::optional<Feed> feed;
-  World world([&](Request request) { return request.path == "/watch" ? Streamed(*feed) : Echo(std::move(request)); }, kTls);
+  World world([&](Request request) { return request.path == "/watch" ? Streamed(*feed) : Echo(std::move(request)); },
+              kTls);
   feed.emplace(world.runtime());
   feed->SetEndless(std::string(50000, 'x'));
   Client client(world.runtime(), world.MakeClientOptions());
@@ -223,9 +226,9 @@ TEST(Http2Test, CancellingDestroysTheHandlerAndTheReader) {
       co_return Text("late");
     }
   };
-  World world([&](Request request) {
-    return request.path == "/hang" ? Hang::Run(there->runtime(), &alive) : Streamed(*feed);
-  }, kTls);
+  World world(
+      [&](Request request) { return request.path == "/hang" ? Hang::Run(there->runtime(), &alive) : Streamed(*feed); },
+      kTls);
   there = &world;
   feed.emplace(world.runtime());
   Client client(world.runtime(), world.MakeClientOptions());
@@ -398,7 +401,8 @@ TEST(Http2Test, ShutdownIsQuickAndEndsWatchesCleanly) {
       co_return Text("finished");
     }
   };
-  World world([&](Request request) { return request.path == "/slow" ? Slow::Run(there->runtime()) : Streamed(*feed); }, kTls);
+  World world([&](Request request) { return request.path == "/slow" ? Slow::Run(there->runtime()) : Streamed(*feed); },
+              kTls);
   there = &world;
   feed.emplace(world.runtime());
   Client client(world.runtime(), world.MakeClientOptions());
@@ -473,8 +477,8 @@ TEST(Http2Test, MuteClientIsGivenUp) {
 TEST(Http2Test, RandomTraffic) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::optional<Feed> feed;
-    World world([&](Request request) { return request.path == "/watch" ? Streamed(*feed) : Echo(std::move(request)); }, kTls, {},
-                seed);
+    World world([&](Request request) { return request.path == "/watch" ? Streamed(*feed) : Echo(std::move(request)); },
+                kTls, {}, seed);
     world.runtime().SetNetworkLatency(0ms, 5ms);
     feed.emplace(world.runtime());
     feed->SetEndless(std::string(3000, 'x'));
@@ -485,7 +489,8 @@ TEST(Http2Test, RandomTraffic) {
       groups.push_back(std::make_unique<TaskGroup>(world.runtime()));
       bool watches = world.runtime().Random() % 3 == 0;
       std::string body(world.runtime().Random() % 200000, 'b');
-      groups[i]->Spawn(Ask(&client, watches ? Make("GET", "/watch") : Make("POST", "/" + std::to_string(i), body), &answers[i]));
+      groups[i]->Spawn(
+          Ask(&client, watches ? Make("GET", "/watch") : Make("POST", "/" + std::to_string(i), body), &answers[i]));
       world.Settle(Duration(world.runtime().Random() % 1000000));
       if (world.runtime().Random() % 4 == 0) groups[world.runtime().Random() % groups.size()]->Cancel();
     }

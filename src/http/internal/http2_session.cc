@@ -9,8 +9,8 @@ namespace homeostat::http::internal {
 
 namespace {
 
-constexpr size_t kCollectBytes = 256 * 1024;   // framed ahead of the socket
-constexpr size_t kSmallPiece = 1024;           // copied rather than sent as a part of its own
+constexpr size_t kCollectBytes = 256 * 1024;  // framed ahead of the socket
+constexpr size_t kSmallPiece = 1024;          // copied rather than sent as a part of its own
 constexpr uint64_t kNoLimit = uint64_t{1} << 40;
 constexpr Duration kShortLinger = std::chrono::milliseconds(50);
 constexpr size_t kLargestRead = 64 * 1024;
@@ -68,25 +68,37 @@ struct Http2Callbacks {
   }
 
   // A field that HTTP does not allow: nghttp2 would drop it, but what one of two readers drops the other may see.
-  static int InvalidHeader(nghttp2_session*, const nghttp2_frame*, const uint8_t*, size_t, const uint8_t*, size_t, uint8_t,
-                           void* user) {
+  static int InvalidHeader(nghttp2_session*, const nghttp2_frame*, const uint8_t*, size_t, const uint8_t*, size_t,
+                           uint8_t, void* user) {
     return Drop(Session(user));
   }
 
   static int FrameReceived(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     Http2Session& session = Session(user);
     switch (frame->hd.type) {
-      case NGHTTP2_RST_STREAM: session.OnReset(); return 0;
-      case NGHTTP2_GOAWAY: session.going_away_ = true; session.OnGoAway(); return 0;
-      case NGHTTP2_SETTINGS: session.head_.Clear(); return 0;
-      case NGHTTP2_HEADERS: session.head_.Clear(); break;
-      case NGHTTP2_DATA: break;
-      default: return 0;
+      case NGHTTP2_RST_STREAM:
+        session.OnReset();
+        return 0;
+      case NGHTTP2_GOAWAY:
+        session.going_away_ = true;
+        session.OnGoAway();
+        return 0;
+      case NGHTTP2_SETTINGS:
+        session.head_.Clear();
+        return 0;
+      case NGHTTP2_HEADERS:
+        session.head_.Clear();
+        break;
+      case NGHTTP2_DATA:
+        break;
+      default:
+        return 0;
     }
     Http2Stream* stream = Find(session, frame->hd.stream_id);
     if (stream == nullptr) return 0;
     bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
-    bool trailer = frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_HEADERS && session.options_.server;
+    bool trailer =
+        frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_HEADERS && session.options_.server;
     if (frame->hd.type == NGHTTP2_HEADERS && !trailer) session.OnHead(*stream, ends);
     if (ends) session.OnEnd(*stream);
     return 0;
@@ -134,8 +146,8 @@ struct Http2Callbacks {
     return static_cast<ssize_t>(std::min<int64_t>({window, remote_max_frame, int64_t{kCollectBytes}}));
   }
 
-  static ssize_t ReadBody(nghttp2_session*, int32_t, uint8_t*, size_t length, uint32_t* flags, nghttp2_data_source* source,
-                          void*) {
+  static ssize_t ReadBody(nghttp2_session*, int32_t, uint8_t*, size_t length, uint32_t* flags,
+                          nghttp2_data_source* source, void*) {
     auto* stream = static_cast<Http2Stream*>(source->ptr);
     if (stream->unsent_ == 0 && !stream->out_ended_) {
       stream->deferred_ = true;
@@ -216,9 +228,15 @@ Http2Stream::Http2Stream(Runtime& runtime, Http2Session& session)
     : stall_(runtime, [this, &session] { session.Reset(*this, Http2Error::kCancel); }) {}
 
 Http2Session::Http2Session(Runtime& runtime, std::unique_ptr<Stream> stream, Http2Options options)
-    : runtime_(runtime), options_(options), stream_(std::move(stream)), kick_(runtime), ended_signal_(runtime),
-      idle_(runtime, [this] { Terminate(Http2Error::kNone); }), write_(runtime, [this] { End(); }),
-      silence_(runtime, [this] { OnSilence(); }), head_(runtime, [this] { End(); }),
+    : runtime_(runtime),
+      options_(options),
+      stream_(std::move(stream)),
+      kick_(runtime),
+      ended_signal_(runtime),
+      idle_(runtime, [this] { Terminate(Http2Error::kNone); }),
+      write_(runtime, [this] { End(); }),
+      silence_(runtime, [this] { OnSilence(); }),
+      head_(runtime, [this] { End(); }),
       finish_(runtime, [this] { End(); }),
       group_(std::make_unique<TaskGroup>(runtime)) {
   session_ = Http2Callbacks::MakeSession(this, options_.server);
@@ -388,7 +406,8 @@ bool Http2Session::Open(std::shared_ptr<Http2Stream> stream, const Http2Fields& 
   if (!CanOpen()) return false;
   std::vector<nghttp2_nv> made = MakeFields(fields);
   nghttp2_data_provider body = {{.ptr = stream.get()}, &Http2Callbacks::ReadBody};
-  int32_t id = nghttp2_submit_request(session_, nullptr, made.data(), made.size(), ends ? nullptr : &body, stream.get());
+  int32_t id =
+      nghttp2_submit_request(session_, nullptr, made.data(), made.size(), ends ? nullptr : &body, stream.get());
   if (id < 0) return false;
   stream->id_ = id;
   streams_.emplace(id, std::move(stream));
@@ -433,8 +452,8 @@ void Http2Session::Reset(Http2Stream& stream, Http2Error error) {
 
 void Http2Session::GoAway() {
   if (std::exchange(going_away_, true)) return;
-  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
-                        nullptr, 0);
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session_),
+                        NGHTTP2_NO_ERROR, nullptr, 0);
   Kick();
 }
 

@@ -1,8 +1,8 @@
 // One HTTP/2 connection, either side: nghttp2 fed from a stream by a reader task and emptied into it by a writer task.
 // What a stream carries is the business of the two classes derived from it.
 //
-// Ownership: a closed stream is set aside inside nghttp2's callbacks and destroyed after them, by the reader or the writer
-// task, so that a handler's task is never destroyed while it runs.
+// Ownership: a closed stream is set aside inside nghttp2's callbacks and destroyed after them, by the reader or the
+// writer task, so that a handler's task is never destroyed while it runs.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,24 @@ namespace homeostat::http::internal {
 
 // RFC 9113, section 7.
 enum class Http2Error : uint32_t {
-  kNone = 0, kProtocol = 1, kInternal = 2, kRefusedStream = 7, kCancel = 8, kEnhanceYourCalm = 11,
+  kNone = 0,
+  kProtocol = 1,
+  kInternal = 2,
+  kRefusedStream = 7,
+  kCancel = 8,
+  kEnhanceYourCalm = 11,
 };
 
 struct Http2Options {
   bool server = true;
-  uint32_t streams = 100;            // that the peer may open at once
+  uint32_t streams = 100;  // that the peer may open at once
   uint32_t stream_window = 256 << 10;
-  uint32_t connection_window = 0;    // 0: as large as all streams' windows
+  uint32_t connection_window = 0;  // 0: as large as all streams' windows
   uint32_t frame_bytes = 256 << 10;
   size_t header_bytes = 1 << 20;
-  Duration head_time{};              // from the first byte of a head to its last. Zero: no limit
-  Duration idle_time{};              // without a stream; then the connection ends. Zero: never
-  Duration write_time{};             // a peer that takes nothing for so long is dropped
+  Duration head_time{};                // from the first byte of a head to its last. Zero: no limit
+  Duration idle_time{};                // without a stream; then the connection ends. Zero: never
+  Duration write_time{};               // a peer that takes nothing for so long is dropped
   Duration ping_after{}, ping_time{};  // a ping after such a silence, and how long its answer may take. Zero: none
 };
 
@@ -59,9 +64,9 @@ class Http2Stream {
   int32_t id_ = 0;
   std::deque<Bytes> out_;
   size_t unsent_ = 0;
-  bool out_ended_ = false;   // nothing will be added
-  bool deferred_ = false;    // nghttp2 waits for Resume
-  Deadline stall_;           // the peer's window stays shut
+  bool out_ended_ = false;  // nothing will be added
+  bool deferred_ = false;   // nghttp2 waits for Resume
+  Deadline stall_;          // the peer's window stays shut
 };
 
 using Http2Fields = std::vector<std::pair<std::string, std::string>>;
@@ -86,12 +91,12 @@ class Http2Session {
   virtual bool OnField(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
   virtual void OnHead(Http2Stream& stream, bool ends) = 0;
   virtual void OnData(Http2Stream& stream, std::string_view data) = 0;
-  virtual void OnEnd(Http2Stream& stream) = 0;        // the peer has said all, after a head or data
+  virtual void OnEnd(Http2Stream& stream) = 0;  // the peer has said all, after a head or data
   virtual void OnClosed(Http2Stream& stream, uint32_t error) = 0;
   // All that was given to Send has been framed; or our end has.
   virtual void OnSent(Http2Stream& stream) = 0;
   virtual void OnEndSent(Http2Stream& stream) = 0;
-  virtual void OnReset() {}                           // either side reset a stream, or sent a frame that is wrong
+  virtual void OnReset() {}  // either side reset a stream, or sent a frame that is wrong
   virtual void OnGoAway() {}
   virtual void OnSessionEnd() {}
 

@@ -67,7 +67,11 @@ std::string ResponseHeadText(const Response& response, const ResponseFraming& fr
                              std::string_view date) {
   std::string text;
   text.reserve(512);
-  text.append("HTTP/1.1 ").append(std::to_string(response.code)).append(" ").append(ReasonPhrase(response.code)).append("\r\n");
+  text.append("HTTP/1.1 ")
+      .append(std::to_string(response.code))
+      .append(" ")
+      .append(ReasonPhrase(response.code))
+      .append("\r\n");
   bool has_date = false, has_length = false;
   for (const auto& [name, value] : response.headers.lines()) {
     std::string_view sendable = SendableName(name);
@@ -92,7 +96,8 @@ std::string ResponseHeadText(const Response& response, const ResponseFraming& fr
 
 Result<std::string> RequestHeadText(const Request& request, std::string_view host) {
   if (!IsToken(request.method)) return Fail(BadRequestError("the request's method can't be sent"));
-  if (!IsPath(request.path) || !IsQuery(request.query)) return Fail(BadRequestError("the request's path can't be sent"));
+  if (!IsPath(request.path) || !IsQuery(request.query))
+    return Fail(BadRequestError("the request's path can't be sent"));
   std::string text;
   text.reserve(512);
   text.append(request.method).append(" ").append(request.path);
@@ -108,7 +113,8 @@ Result<std::string> RequestHeadText(const Request& request, std::string_view hos
     if (!IsToken(name) || !IsFieldValue(value)) return Fail(BadRequestError("the header " + name + " can't be sent"));
     AppendField(&text, name, value);
   }
-  bool announces = !request.body.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+  bool announces =
+      !request.body.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
   if (announces) AppendField(&text, "Content-Length", std::to_string(request.body.size()));
   text += "\r\n";
   return text;

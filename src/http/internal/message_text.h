@@ -27,8 +27,8 @@ class DateCache {
 struct ResponseFraming {
   std::optional<uint64_t> length;
   bool chunked = false;
-  bool close = false;       // the connection ends after it
-  bool keep_alive = false;  // said to an HTTP/1.0 client that asked for it
+  bool close = false;        // the connection ends after it
+  bool keep_alive = false;   // said to an HTTP/1.0 client that asked for it
   std::string_view upgrade;  // the protocol that follows a 101
 };
 

@@ -120,7 +120,8 @@ Parsed<std::string_view> ParseRequestLine(std::string_view line, RequestHead* pa
   if (first == std::string_view::npos || first == last) return Bad("malformed request line");
   std::string_view method = line.substr(0, first), target = line.substr(first + 1, last - first - 1);
   if (!IsToken(method)) return Bad("invalid method");
-  if (auto version = ParseVersion(line.substr(last + 1), &parsed->http10); !version) return std::unexpected(version.error());
+  if (auto version = ParseVersion(line.substr(last + 1), &parsed->http10); !version)
+    return std::unexpected(version.error());
   // We are no proxy: a tunnel is nothing that any handler could answer.
   if (method == "CONNECT") return Bad("CONNECT is not supported", 405);
   parsed->request.method = method;
@@ -131,7 +132,8 @@ Parsed<std::string_view> ParseRequestLine(std::string_view line, RequestHead* pa
 Parsed<void> ParseExpect(const Headers& headers, bool http10, bool* expects_continue) {
   auto expectations = headers.GetAll("Expect");
   if (expectations.empty() || http10) return {};
-  if (expectations.size() > 1 || !EqualsIgnoreCase(expectations[0], "100-continue")) return Bad("unknown expectation", 417);
+  if (expectations.size() > 1 || !EqualsIgnoreCase(expectations[0], "100-continue"))
+    return Bad("unknown expectation", 417);
   *expects_continue = true;
   return {};
 }
@@ -212,22 +214,37 @@ Parsed<ResponseHead> ParseResponseHead(std::string_view head, std::string_view m
 
 BodyDecoder::BodyDecoder(BodyFraming framing) : left_(framing.length) {
   switch (framing.kind) {
-    case BodyKind::kNone: state_ = State::kDone; break;
-    case BodyKind::kLength: state_ = left_ == 0 ? State::kDone : State::kLength; break;
-    case BodyKind::kChunked: state_ = State::kSize; break;
-    case BodyKind::kUntilClose: state_ = State::kUntilClose; break;
+    case BodyKind::kNone:
+      state_ = State::kDone;
+      break;
+    case BodyKind::kLength:
+      state_ = left_ == 0 ? State::kDone : State::kLength;
+      break;
+    case BodyKind::kChunked:
+      state_ = State::kSize;
+      break;
+    case BodyKind::kUntilClose:
+      state_ = State::kUntilClose;
+      break;
   }
 }
 
 Parsed<BodyDecoder::Step> BodyDecoder::Next(std::string_view input) {
   switch (state_) {
-    case State::kLength: return Content(input, State::kDone);
-    case State::kSize: return Size(input);
-    case State::kChunk: return Content(input, State::kChunkEnd);
-    case State::kChunkEnd: return ChunkEnd(input);
-    case State::kTrailer: return Trailer(input);
-    case State::kUntilClose: return Step{input.size(), input, false};
-    case State::kDone: break;
+    case State::kLength:
+      return Content(input, State::kDone);
+    case State::kSize:
+      return Size(input);
+    case State::kChunk:
+      return Content(input, State::kChunkEnd);
+    case State::kChunkEnd:
+      return ChunkEnd(input);
+    case State::kTrailer:
+      return Trailer(input);
+    case State::kUntilClose:
+      return Step{input.size(), input, false};
+    case State::kDone:
+      break;
   }
   return Step{0, {}, true};
 }

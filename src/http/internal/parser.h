@@ -51,7 +51,7 @@ struct RequestHead {
   Request request;  // method, path, query, headers and protocol are filled; an absolute target has become Host and path
   BodyFraming framing;
   bool http10 = false;
-  bool keep_alive = true;        // what the client asks for
+  bool keep_alive = true;  // what the client asks for
   bool expects_continue = false;
 };
 // `head` is what HeadScanner delimited; one empty line in front of the request line is passed over.
@@ -89,8 +89,8 @@ class BodyDecoder {
   Parsed<Step> Trailer(std::string_view input);
 
   State state_;
-  uint64_t left_ = 0;          // of the content or of the chunk
-  uint64_t overhead_ = 0;      // bytes of chunk extensions, paid back by content
+  uint64_t left_ = 0;      // of the content or of the chunk
+  uint64_t overhead_ = 0;  // bytes of chunk extensions, paid back by content
   size_t trailer_bytes_ = 0;
 };
 

@@ -67,9 +67,11 @@ const GoodCase kGood[] = {
     {"GET / HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n", "GET", "/", "", "a", "", "", false},
     {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET", "POST", "/", "", "a", "abc", "GET"},
     {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\nGET", "POST", "/", "", "a", "", "GET"},
-    {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\nA;x=\"y\"\r\n0123456789\r\n0\r\n\r\nG", "POST",
-     "/", "", "a", "abc0123456789", "G"},
-    {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n00\r\nTrailer: x\r\n\r\n", "POST", "/", "", "a", "", ""},
+    {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
+     "Chunked\r\n\r\n3\r\nabc\r\nA;x=\"y\"\r\n0123456789\r\n0\r\n\r\nG",
+     "POST", "/", "", "a", "abc0123456789", "G"},
+    {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n00\r\nTrailer: x\r\n\r\n", "POST", "/", "", "a",
+     "", ""},
     {"PATCH /caf\xc3\xa9 HTTP/1.1\r\nHost: a\r\n\r\n", "PATCH", "/caf\xc3\xa9", "", "a", "", ""},
 };
 
@@ -103,13 +105,13 @@ std::string WithHeaders(const std::string& lines, const std::string& body = "") 
 
 TEST(RequestParserTest, BadRequestsInAnySplit) {
   const std::pair<std::string, int> kBad[] = {
-      {"GET / HTTP/1.1\r\n\r\n", 400},                                     // no Host
+      {"GET / HTTP/1.1\r\n\r\n", 400},  // no Host
       {"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400},
       {"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400},
       {"GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", 400},
-      {"GET / HTTP/1.1\nHost: a\n\n", 400},                                // bare line feeds
+      {"GET / HTTP/1.1\nHost: a\n\n", 400},  // bare line feeds
       {"GET / HTTP/1.1\r\nHost: a\n\r\n", 400},
-      {"GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n", 400},               // bare carriage return
+      {"GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n", 400},  // bare carriage return
       {"\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400},
       {"GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400},
       {"GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400},
@@ -130,7 +132,7 @@ TEST(RequestParserTest, BadRequestsInAnySplit) {
       {"GET / HTTP/1.2\r\nHost: a\r\n\r\n", 505},
       {"GET / HTTP/11\r\nHost: a\r\n\r\n", 400},
       {"GET / http/1.1\r\nHost: a\r\n\r\n", 400},
-      {std::string("\x16\x03\x01", 3), 400},                               // TLS to a plain port
+      {std::string("\x16\x03\x01", 3), 400},  // TLS to a plain port
       {WithHeaders("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), 400},
       {WithHeaders("Content-Length: 3\r\nContent-Length: 3\r\n", "abc"), 400},
       {WithHeaders("Content-Length: 3, 3\r\n", "abc"), 400},
@@ -144,11 +146,13 @@ TEST(RequestParserTest, BadRequestsInAnySplit) {
       {WithHeaders("Transfer-Encoding: chunked, chunked\r\n"), 501},
       {WithHeaders("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"), 400},
       {WithHeaders("Transfer-Encoding: xchunked\r\n"), 501},
-      {WithHeaders("Transfer-Encoding: \x0b" "chunked\r\n"), 400},
+      {WithHeaders("Transfer-Encoding: \x0b"
+                   "chunked\r\n"),
+       400},
       {"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-      {WithHeaders("X: a\r\n b\r\n"), 400},                                // folded
+      {WithHeaders("X: a\r\n b\r\n"), 400},  // folded
       {WithHeaders("X: a\r\n\tb\r\n"), 400},
-      {WithHeaders("X : a\r\n"), 400},                                     // space before the colon
+      {WithHeaders("X : a\r\n"), 400},  // space before the colon
       {WithHeaders("X\r\n"), 400},
       {WithHeaders(": a\r\n"), 400},
       {WithHeaders("X(: a\r\n"), 400},

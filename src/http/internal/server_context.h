@@ -41,7 +41,11 @@ class BodyBudget {
 
 struct ServerContext {
   ServerContext(Runtime& runtime, Handler& handler, const ServerOptions& options, ServerCounters& counters)
-      : runtime(runtime), handler(handler), options(options), counters(counters), date(runtime),
+      : runtime(runtime),
+        handler(handler),
+        options(options),
+        counters(counters),
+        date(runtime),
         bodies(options.buffered_body_bytes) {}
 
   Runtime& runtime;

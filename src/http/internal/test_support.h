@@ -151,7 +151,9 @@ class World {
   enum class Security { kPlain, kTls };
   explicit World(FunctionHandler::Function function, Security security = Security::kPlain, ServerOptions options = {},
                  uint64_t seed = DefaultSeed())
-      : runtime_(SimulatedRuntime::Make(seed)), handler_(std::move(function)), tasks_(std::make_unique<TaskGroup>(*runtime_)) {
+      : runtime_(SimulatedRuntime::Make(seed)),
+        handler_(std::move(function)),
+        tasks_(std::make_unique<TaskGroup>(*runtime_)) {
     std::shared_ptr<TlsServer> tls;
     if (security == Security::kTls) {
       TlsServerOptions tls_options{TestIdentity().certificate, TestIdentity().private_key, ""};

@@ -14,7 +14,9 @@ namespace homeostat::http::internal {
 // does, costs a store: the timer that is set finds the new time when it fires.
 class Deadline {
  public:
-  Deadline(Runtime& runtime, Callback expired) : runtime_(runtime), expired_(std::move(expired)) { timer_.owner = this; }
+  Deadline(Runtime& runtime, Callback expired) : runtime_(runtime), expired_(std::move(expired)) {
+    timer_.owner = this;
+  }
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
@@ -50,7 +52,8 @@ class Deadline {
   Timer timer_{&Deadline::OnTimer};
 };
 
-// Awaits the task for at most `limit`; then it is destroyed and `what` becomes a 504 that says so. A limit of zero is none.
+// Awaits the task for at most `limit`; then it is destroyed and `what` becomes a 504 that says so. A limit of zero is
+// none.
 template <class T>
 Task<Result<T>> WithTimeLimit(Runtime& runtime, Task<Result<T>> task, Duration limit, std::string what) {
   if (limit <= Duration::zero()) {

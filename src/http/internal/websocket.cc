@@ -18,8 +18,8 @@ namespace homeostat::http::internal {
 namespace {
 
 constexpr size_t kOutputBytes = 256 * 1024;  // encoded ahead of the socket
-constexpr size_t kQueuedReplies = 64;        // pongs that wait; then we stop reading, so that pings can't fill our memory
-constexpr size_t kReasonBytes = 123;         // RFC 6455, section 5.5: control frames carry at most 125 bytes
+constexpr size_t kQueuedReplies = 64;  // pongs that wait; then we stop reading, so that pings can't fill our memory
+constexpr size_t kReasonBytes = 123;   // RFC 6455, section 5.5: control frames carry at most 125 bytes
 constexpr Duration kCloseTime = std::chrono::seconds(2);
 
 // Codes that may stand in a close frame (RFC 6455, section 7.4).
@@ -65,7 +65,7 @@ class WebSocketCore : public std::enable_shared_from_this<WebSocketCore> {
   std::string output_;
   std::deque<WebSocketMessage> inbox_;
   size_t inbox_bytes_ = 0;
-  bool closing_ = false;    // Close was called: messages are dropped
+  bool closing_ = false;  // Close was called: messages are dropped
   bool close_queued_ = false;
   bool writing_ = false;
   bool kicked_ = false;
@@ -120,12 +120,17 @@ struct WebSocketCallbacks {
 };
 
 WebSocketCore::WebSocketCore(Runtime& runtime, std::unique_ptr<Stream> stream, WebSocketOptions options)
-    : runtime_(runtime), options_(std::move(options)), stream_(std::move(stream)), changed_(runtime), kick_(runtime),
-      space_(runtime), last_words_(runtime, [this] { End(); }), group_(runtime) {
-  static constexpr wslay_event_callbacks kCallbacks = {&WebSocketCallbacks::Receive, &WebSocketCallbacks::Send,
-                                                       &WebSocketCallbacks::Mask,    nullptr,
-                                                       nullptr,                      nullptr,
-                                                       &WebSocketCallbacks::Message};
+    : runtime_(runtime),
+      options_(std::move(options)),
+      stream_(std::move(stream)),
+      changed_(runtime),
+      kick_(runtime),
+      space_(runtime),
+      last_words_(runtime, [this] { End(); }),
+      group_(runtime) {
+  static constexpr wslay_event_callbacks kCallbacks = {
+      &WebSocketCallbacks::Receive, &WebSocketCallbacks::Send, &WebSocketCallbacks::Mask, nullptr, nullptr, nullptr,
+      &WebSocketCallbacks::Message};
   int failed = options_.server ? wslay_event_context_server_init(&context_, &kCallbacks, this)
                                : wslay_event_context_client_init(&context_, &kCallbacks, this);
   if (failed != 0) throw std::bad_alloc();  // the only way it fails
@@ -140,7 +145,8 @@ WebSocketCore::~WebSocketCore() {
 }
 
 bool WebSocketCore::InboxFull() const {
-  return (!closing_ && inbox_bytes_ >= options_.message_bytes) || wslay_event_get_queued_msg_count(context_) > kQueuedReplies;
+  return (!closing_ && inbox_bytes_ >= options_.message_bytes) ||
+         wslay_event_get_queued_msg_count(context_) > kQueuedReplies;
 }
 
 Task<void> WebSocketCore::ReadLoop() {
@@ -235,9 +241,11 @@ Status WebSocketCore::Ended() const {
   if (failure_) return failure_->WithContext("WebSocket");
   uint16_t code = wslay_event_get_status_code_sent(context_);
   if (CloseSent() && !close_queued_ && code == WSLAY_CODE_MESSAGE_TOO_BIG) {
-    return RequestTooLargeError("WebSocket message is larger than " + std::to_string(options_.message_bytes) + " bytes");
+    return RequestTooLargeError("WebSocket message is larger than " + std::to_string(options_.message_bytes) +
+                                " bytes");
   }
-  if (CloseSent() && !close_queued_) return BadRequestError("WebSocket peer broke the protocol (" + std::to_string(code) + ")");
+  if (CloseSent() && !close_queued_)
+    return BadRequestError("WebSocket peer broke the protocol (" + std::to_string(code) + ")");
   return ConnectionError("WebSocket connection ended without a close frame");
 }
 
@@ -260,7 +268,8 @@ Task<Result<void>> WebSocketCore::Send(WebSocketMessage message) {
   if (ended_ || close_queued_ || CloseReceived()) co_return Fail(ConnectionError("WebSocket is closed"));
   uint8_t opcode = message.text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME;
   wslay_event_msg frame = {opcode, reinterpret_cast<const uint8_t*>(message.data.data()), message.data.size()};
-  if (wslay_event_queue_msg(context_, &frame) != 0) co_return Fail(ConnectionError("WebSocket message can't be queued"));
+  if (wslay_event_queue_msg(context_, &frame) != 0)
+    co_return Fail(ConnectionError("WebSocket message can't be queued"));
   message.data = Bytes();
   Kick();
   while (!ended_ && (wslay_event_want_write(context_) || writing_)) {

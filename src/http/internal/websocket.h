@@ -1,5 +1,5 @@
-// WebSocket (RFC 6455) over any stream; wslay does the frames. Pings are answered, and the peer's end is seen, whether or
-// not somebody is receiving, as long as the messages that wait fit the limit.
+// WebSocket (RFC 6455) over any stream; wslay does the frames. Pings are answered, and the peer's end is seen, whether
+// or not somebody is receiving, as long as the messages that wait fit the limit.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace homeostat::http::internal {
 
 struct WebSocketOptions {
-  bool server = true;           // which side we are: a client masks what it sends
+  bool server = true;  // which side we are: a client masks what it sends
   std::string subprotocol;
   size_t message_bytes = 1 << 20;  // of one message, and of all that wait to be received
 };

@@ -48,7 +48,9 @@ struct EchoSocket {
     if (request.headers.Get("Sec-WebSocket-Protocol").find("v5.channel.k8s.io") != std::string_view::npos) {
       response.subprotocol = "v5.channel.k8s.io";
     }
-    response.on_websocket = [runtime, seen](std::unique_ptr<WebSocket> socket) { return Run(runtime, seen, std::move(socket)); };
+    response.on_websocket = [runtime, seen](std::unique_ptr<WebSocket> socket) {
+      return Run(runtime, seen, std::move(socket));
+    };
     co_return std::move(response);
   }
 };
@@ -56,7 +58,8 @@ struct EchoSocket {
 class WebSocketTest : public ::testing::Test {
  protected:
   explicit WebSocketTest(World::Security security = World::Security::kPlain)
-      : world_([this](Request request) { return EchoSocket::Answer(&world_.runtime(), &seen_, std::move(request)); }, security),
+      : world_([this](Request request) { return EchoSocket::Answer(&world_.runtime(), &seen_, std::move(request)); },
+               security),
         client_(world_.runtime(), world_.MakeClientOptions()) {}
 
   Result<std::unique_ptr<WebSocket>> Connect(std::string path = "/", std::vector<std::string> subprotocols = {}) {
@@ -202,13 +205,15 @@ std::string Frame(unsigned char first, const std::string& payload, bool masked =
   if (payload.size() < 126) {
     frame += static_cast<char>(mask | payload.size());
   } else if (payload.size() < 65536) {
-    frame += {static_cast<char>(mask | 126), static_cast<char>(payload.size() >> 8), static_cast<char>(payload.size() & 255)};
+    frame += {static_cast<char>(mask | 126), static_cast<char>(payload.size() >> 8),
+              static_cast<char>(payload.size() & 255)};
   } else {
     frame += static_cast<char>(mask | 127);
     for (int shift = 56; shift >= 0; shift -= 8) frame += static_cast<char>((payload.size() >> shift) & 255);
   }
   if (masked) frame += "mask";
-  for (size_t i = 0; i < payload.size(); ++i) frame += masked ? static_cast<char>(payload[i] ^ "mask"[i % 4]) : payload[i];
+  for (size_t i = 0; i < payload.size(); ++i)
+    frame += masked ? static_cast<char>(payload[i] ^ "mask"[i % 4]) : payload[i];
   return frame;
 }
 
@@ -256,20 +261,20 @@ TEST_F(WebSocketTest, Frames) {
   const Case kCases[] = {
       {Frame(0x82, "abc"), Frame(0x82, "abc", false)},
       {Frame(0x02, "ab") + Frame(0x00, "c") + Frame(0x89, "p") + Frame(0x80, "d"),
-       Frame(0x8a, "p", false) + Frame(0x82, "abcd", false)},                              // fragments, a ping between them
+       Frame(0x8a, "p", false) + Frame(0x82, "abcd", false)},  // fragments, a ping between them
       {Frame(0x89, "ping"), Frame(0x8a, "ping", false)},
       {Frame(0x8a, "pong that nobody asked for") + Frame(0x82, "x"), Frame(0x82, "x", false)},
       {Frame(0x88, code(1000, "bye")), Frame(0x88, code(1000, "bye"), false) + "!"},
       {Frame(0x88, ""), Frame(0x88, "", false) + "!"},
-      {Frame(0x82, "abc", false), Frame(0x88, code(1002), false) + "!"},                   // a client must mask
-      {Frame(0xc2, "abc"), Frame(0x88, code(1002), false) + "!"},                          // a reserved bit
-      {Frame(0x83, "abc"), Frame(0x88, code(1002), false) + "!"},                          // a reserved opcode
-      {Frame(0x80, "abc"), Frame(0x88, code(1002), false) + "!"},                          // continues nothing
+      {Frame(0x82, "abc", false), Frame(0x88, code(1002), false) + "!"},  // a client must mask
+      {Frame(0xc2, "abc"), Frame(0x88, code(1002), false) + "!"},         // a reserved bit
+      {Frame(0x83, "abc"), Frame(0x88, code(1002), false) + "!"},         // a reserved opcode
+      {Frame(0x80, "abc"), Frame(0x88, code(1002), false) + "!"},         // continues nothing
       {Frame(0x09, "fragmented ping"), Frame(0x88, "", false) + "!"},
-      {Frame(0x81, "\xff\xfe"), Frame(0x88, code(1007), false) + "!"},                     // text that is not UTF-8
+      {Frame(0x81, "\xff\xfe"), Frame(0x88, code(1007), false) + "!"},  // text that is not UTF-8
       {Frame(0x82, too_big + "y"), Frame(0x88, code(1009), false) + "!"},
       {Frame(0x02, too_big) + Frame(0x80, "y"), Frame(0x88, code(1009), false) + "!"},
-      {Frame(0x88, code(1005)), Frame(0x88, code(1002), false) + "!"},                     // never sent in a frame
+      {Frame(0x88, code(1005)), Frame(0x88, code(1002), false) + "!"},  // never sent in a frame
   };
   for (const Case& wanted : kCases) {
     World::Raw raw(world_);
@@ -279,7 +284,8 @@ TEST_F(WebSocketTest, Frames) {
     world_.Settle(100ms);
     std::string got = raw.Take() + (raw.ended() ? "!" : "");
     // What a close frame says beside its code is for people.
-    if (wanted.answers[0] == '\x88' && got.size() > 4) got[1] = wanted.answers[1], got = got.substr(0, 4) + wanted.answers.substr(4);
+    if (wanted.answers[0] == '\x88' && got.size() > 4)
+      got[1] = wanted.answers[1], got = got.substr(0, 4) + wanted.answers.substr(4);
     EXPECT_EQ(got, wanted.answers) << testing::PrintToString(wanted.sends.substr(0, 40));
     world_.Settle(3s);
   }

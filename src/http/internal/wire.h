@@ -1,4 +1,5 @@
-// Wire: a stream with a reader that runs ahead of whoever consumes, so that the peer's end is seen while a handler works.
+// Wire: a stream with a reader that runs ahead of whoever consumes, so that the peer's end is seen while a handler
+// works.
 #pragma once
 
 #include <functional>
@@ -42,8 +43,8 @@ class Wire {
   std::unique_ptr<Stream> stream_;
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;
-  size_t chunk_ = 4096;   // asked of the stream at a time; grows with a peer that fills it
-  size_t wanted_ = 0;     // somebody waits until this much is buffered
+  size_t chunk_ = 4096;  // asked of the stream at a time; grows with a peer that fills it
+  size_t wanted_ = 0;    // somebody waits until this much is buffered
   bool ended_ = false;
   bool paused_ = false;
   std::function<void()> on_end_;
@@ -54,8 +55,8 @@ class Wire {
 // The rest of a wire as a stream, for what follows an upgrade.
 std::unique_ptr<Stream> StreamOf(std::shared_ptr<Wire> wire);
 
-// Sends our end and reads what still comes for a moment, so that the peer can read our last words: closing a socket with
-// unread input makes the kernel throw away what the peer hasn't fetched yet.
+// Sends our end and reads what still comes for a moment, so that the peer can read our last words: closing a socket
+// with unread input makes the kernel throw away what the peer hasn't fetched yet.
 Task<void> Linger(Runtime& runtime, std::shared_ptr<Wire> wire);
 
 }  // namespace homeostat::http::internal
