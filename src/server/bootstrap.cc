@@ -12,16 +12,9 @@ namespace {
 
 using object::Value;
 
-// Objects that depend on how the server was started, as JSON.
-std::string OwnObjects(const BootstrapOptions& options, std::string_view service_address, const Resources& resources) {
-  std::string out = "[";
-  out += fmt::format(
-      R"({{"apiVersion":"v1","kind":"Service","metadata":{{"name":"kubernetes","namespace":"default",)"
-      R"("labels":{{"component":"apiserver","provider":"kubernetes"}}}},"spec":{{"type":"ClusterIP","clusterIP":"{}",)"
-      R"("ipFamilyPolicy":"SingleStack","sessionAffinity":"None",)"
-      R"("ports":[{{"name":"https","protocol":"TCP","port":443,"targetPort":{}}}]}}}})",
-      service_address, options.advertise_port);
-  out += fmt::format(
+// Where the Service `kubernetes` leads to.
+std::string EndpointObjects(const BootstrapOptions& options) {
+  std::string out = fmt::format(
       R"(,{{"apiVersion":"v1","kind":"Endpoints","metadata":{{"name":"kubernetes","namespace":"default",)"
       R"("labels":{{"endpointslice.kubernetes.io/skip-mirror":"true"}}}},"subsets":[{{"addresses":[{{"ip":"{}"}}],)"
       R"("ports":[{{"name":"https","port":{},"protocol":"TCP"}}]}}]}})",
@@ -32,6 +25,22 @@ std::string OwnObjects(const BootstrapOptions& options, std::string_view service
       R"("endpoints":[{{"addresses":["{}"],"conditions":{{"ready":true}}}}],)"
       R"("ports":[{{"name":"https","port":{},"protocol":"TCP"}}]}})",
       options.advertise_address, options.advertise_port);
+  return out;
+}
+
+// Objects that depend on how the server was started, as JSON.
+std::string OwnObjects(const BootstrapOptions& options, std::string_view service_address, const Resources& resources) {
+  std::string out = "[";
+  out += fmt::format(
+      R"({{"apiVersion":"v1","kind":"Service","metadata":{{"name":"kubernetes","namespace":"default",)"
+      R"("labels":{{"component":"apiserver","provider":"kubernetes"}}}},"spec":{{"type":"ClusterIP","clusterIP":"{}",)"
+      R"("ipFamilyPolicy":"SingleStack","sessionAffinity":"None",)"
+      R"("ports":[{{"name":"https","protocol":"TCP","port":443,"targetPort":{}}}]}}}})",
+      service_address, options.advertise_port);
+  // Nobody else can reach a loopback address, so it is no endpoint.
+  if (!options.advertise_address.starts_with("127.") && options.advertise_address != "::1") {
+    out += EndpointObjects(options);
+  }
   out += fmt::format(R"(,{{"apiVersion":"networking.k8s.io/v1","kind":"ServiceCIDR","metadata":{{"name":"kubernetes"}},)"
                      R"("spec":{{"cidrs":["{}"]}}}})",
                      options.service_cidr);
