@@ -48,6 +48,7 @@ struct RuleContext {
   bool dry_run = false;
   std::vector<std::string>* warnings = nullptr;
   Claims* claims = nullptr;        // set for kinds that allocate
+  const schema::Kind* requested = nullptr;  // as the client named it: another version or group (events.k8s.io); null: as stored
 };
 
 using object::Value;
