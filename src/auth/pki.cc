@@ -218,7 +218,7 @@ Result<Pki> LoadPki(Runtime& runtime, const PkiOptions& options) {
   server.server = true;
   TRY_ASSIGN(pki.server, LoadOrIssue(runtime, options.directory, "apiserver", pki.authority, server));
   CertificateRequest admin;
-  admin.common_name = "kubernetes-admin";
+  admin.common_name = "admin";
   admin.organizations = {"system:masters"};
   TRY_ASSIGN(pki.admin, LoadOrIssue(runtime, options.directory, "admin", pki.authority, admin));
   return pki;

@@ -45,7 +45,7 @@ struct PkiOptions {
 struct Pki {
   KeyPair authority;
   KeyPair server;
-  KeyPair admin;                           // CN kubernetes-admin, O system:masters
+  KeyPair admin;                           // CN admin, O system:masters
 };
 // Loads what is there, makes what is missing or about to expire, or, for the server, lacks a name.
 Result<Pki> LoadPki(Runtime& runtime, const PkiOptions& options);
