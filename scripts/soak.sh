@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Rolls Deployments out, over, back and away on simulated nodes for a while. usage: soak.sh [MINUTES]
+# Fails when something does not converge within a minute, or when memory, descriptors or threads keep growing.
+. "$(dirname "$0")/../tests/e2e/lib.sh"
+minutes=${1:-10}
+
+resident() { awk '/^VmRSS/ {print int($2 / 1024)}' "/proc/$pid/status"; }
+descriptors() { ls "/proc/$pid/fd" | wc -l; }
+threads() { ls "/proc/$pid/task" | wc -l; }
+nothing_is_left() { same "$(k get deploy,rs,pods -l app=soak -o name)" ""; }
+
+check_round() {
+  k create deployment soak --image=docker.io/local/web:1 --replicas=40
+  k rollout status deploy/soak --timeout=60s
+  k scale deploy/soak --replicas=80
+  k set image deploy/soak web=docker.io/local/web:2
+  k rollout status deploy/soak --timeout=60s
+  k delete pod -l app=soak --wait=false >/dev/null
+  k rollout undo deploy/soak
+  k rollout status deploy/soak --timeout=60s
+  k delete deploy soak --cascade=foreground --timeout=60s
+  eventually 60 nothing_is_left
+}
+check_growth() {
+  [ "$(resident)" -le $((first_resident * 3 / 2 + 32)) ]
+  [ "$(descriptors)" -le $((first_descriptors + 50)) ]
+  [ "$(threads)" -le $((first_threads + 8)) ]
+}
+
+start_homeostat --data-dir "$folder/data" --node none --sim-nodes 20 --listen 127.0.0.1:0
+check round  # fills caches; growth is counted from here
+first_resident=$(resident) first_descriptors=$(descriptors) first_threads=$(threads)
+end=$((SECONDS + minutes * 60))
+while [ "$SECONDS" -lt "$end" ] && [ "$failed" = 0 ]; do
+  check round
+  check growth
+  echo "      $(resident) MiB, $(descriptors) descriptors, $(threads) threads"
+done
+finish
