@@ -4,7 +4,22 @@ namespace homeostat::kinds {
 
 std::span<const Behaviour* const> CoreBehaviours() {
   static constexpr const Behaviour* kAll[] = {
-      &kEndpointsBehaviour, &kPodBehaviour, &kServiceBehaviour,
+      &kComponentStatusBehaviour,
+      &kConfigMapBehaviour,
+      &kEndpointsBehaviour,
+      &kEventBehaviour,
+      &kLimitRangeBehaviour,
+      &kNamespaceBehaviour,
+      &kNodeBehaviour,
+      &kPersistentVolumeBehaviour,
+      &kPersistentVolumeClaimBehaviour,
+      &kPodBehaviour,
+      &kPodTemplateBehaviour,
+      &kReplicationControllerBehaviour,
+      &kResourceQuotaBehaviour,
+      &kSecretBehaviour,
+      &kServiceBehaviour,
+      &kServiceAccountBehaviour,
   };
   return kAll;
 }
