@@ -32,7 +32,7 @@ void Place(benchmark::State& state, const std::string& spec, bool grouped) {
     table.SetNode(FromJson<api::core::v1::Node>(
         R"({"metadata":{"name":")" + name + R"(","labels":{"kubernetes.io/hostname":")" + name +
         R"(","topology.kubernetes.io/zone":"z)" + std::to_string(i % 3) +
-        R"("}},"status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"250"}}})"));
+        R"("}},"status":{"allocatable":{"cpu":"6400","memory":"25Ti","pods":"100000"}}})"));
   }
   DefaultSelector selector = [&](const PodInfo&) -> std::optional<object::LabelSelector> {
     if (!grouped) return std::nullopt;

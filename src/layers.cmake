@@ -25,6 +25,13 @@ homeostat_layer(server DEPS admission audit patch sdk)
 target_compile_definitions(homeostat_server PRIVATE HOMEOSTAT_SERVER_DATA="${CMAKE_CURRENT_SOURCE_DIR}/server/data")
 set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/server/data/bootstrap_objects.json)
 
+# Components together, on simulated time.
+add_executable(cluster_test ${CMAKE_SOURCE_DIR}/tests/cluster/scheduling_test.cc)
+target_precompile_headers(cluster_test REUSE_FROM homeostat_pch)
+target_link_libraries(cluster_test PRIVATE homeostat_server homeostat_scheduler homeostat_sim_nodes GTest::gtest GTest::gtest_main)
+add_test(NAME cluster COMMAND cluster_test)
+set_tests_properties(cluster PROPERTIES TIMEOUT 600)
+
 # The program. jemalloc keeps the resident set small.
 add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc)
 target_precompile_headers(homeostat REUSE_FROM homeostat_pch)

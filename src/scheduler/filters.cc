@@ -85,6 +85,12 @@ bool FilterNodeResourcesFit(const Cycle& cycle, size_t slot, Refusal& refusal) {
   return fits;
 }
 
+bool FilterVolumeRestrictions(const Cycle& cycle, size_t, Refusal& refusal) {
+  if (!cycle.volume_needs.claim_in_use) return true;
+  return refusal.Because(
+      "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod", true);
+}
+
 bool FilterVolumeBinding(const Cycle& cycle, size_t slot, Refusal& refusal) {
   const VolumeNeeds& needs = cycle.volume_needs;
   const NodeInfo& node = NodeAt(cycle, slot);
@@ -108,6 +114,7 @@ std::span<const FilterPlugin> FilterPlugins() {
       {kNodeAffinity, "NodeAffinity", FilterNodeAffinity},
       {kNodePorts, "NodePorts", FilterNodePorts},
       {kNodeResourcesFit, "NodeResourcesFit", FilterNodeResourcesFit},
+      {kVolumeRestrictions, "VolumeRestrictions", FilterVolumeRestrictions},
       {kVolumeBinding, "VolumeBinding", FilterVolumeBinding},
       {kPodTopologySpread, "PodTopologySpread", FilterPodTopologySpread},
       {kInterPodAffinity, "InterPodAffinity", FilterInterPodAffinity},
@@ -145,7 +152,7 @@ Prefiltered Prefilter(Cycle& cycle, const PodInfo& pod, NodeTable& table, const 
   cycle.volumes = &volumes;
   if (pod.pinned_nodes && pod.pinned_nodes->empty()) return {"pod affinity terms conflict", kNodeAffinity};
   if (!pod.claims.empty()) {
-    cycle.volume_needs = volumes.NeedsOf(pod);
+    cycle.volume_needs = volumes.NeedsOf(pod, table);
     if (!cycle.volume_needs.refusal.empty()) return {cycle.volume_needs.refusal, kVolumeBinding};
   }
   PrefilterPodTopologySpread(cycle);

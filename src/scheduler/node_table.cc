@@ -106,6 +106,7 @@ void NodeTable::AddPod(PodInfoPtr pod, std::string_view node) {
   CountPod(*pod, slot, 1);
   if (!pod->anti_affinity.empty()) anti_affinity_pods_[pod->uid] = {pod, slot};
   if (pod->HasAffinityTerms()) affinity_pods_[pod->uid] = {pod, slot};
+  for (const ClaimReference& claim : pod->claims) ++claim_users_[pod->ns + "/" + claim.name];
   info.pods.push_back(std::move(pod));
 }
 
@@ -128,6 +129,10 @@ void NodeTable::RemovePod(std::string_view uid) {
   CountPod(*pod, slot, -1);
   if (!pod->anti_affinity.empty()) anti_affinity_pods_.erase(pod->uid);
   if (pod->HasAffinityTerms()) affinity_pods_.erase(pod->uid);
+  for (const ClaimReference& claim : pod->claims) {
+    auto users = claim_users_.find(pod->ns + "/" + claim.name);
+    if (--users->second == 0) claim_users_.erase(users);
+  }
   Release(slot);
 }
 
@@ -234,6 +239,11 @@ const Topology& NodeTable::TopologyOf(const std::string& key) {
 size_t NodeTable::NodesWithImage(const std::string& image) const {
   auto at = image_nodes_.find(image);
   return at == image_nodes_.end() ? 0 : at->second;
+}
+
+size_t NodeTable::ClaimUsers(const std::string& claim) const {
+  auto at = claim_users_.find(claim);
+  return at == claim_users_.end() ? 0 : at->second;
 }
 
 }  // namespace homeostat::scheduler

@@ -66,6 +66,8 @@ class NodeTable {
   const std::map<std::string, std::pair<PodInfoPtr, size_t>, std::less<>>& anti_affinity_pods() const { return anti_affinity_pods_; }
   const std::map<std::string, std::pair<PodInfoPtr, size_t>, std::less<>>& affinity_pods() const { return affinity_pods_; }
   size_t NodesWithImage(const std::string& image) const;
+  // How many pods on nodes use the claim (namespace/name).
+  size_t ClaimUsers(const std::string& claim) const;
 
  private:
   struct Tracked {
@@ -90,7 +92,7 @@ class NodeTable {
   uint64_t uses_ = 0;
   std::unordered_map<std::string, Topology> topologies_;
   std::map<std::string, std::pair<PodInfoPtr, size_t>, std::less<>> anti_affinity_pods_, affinity_pods_;
-  std::unordered_map<std::string, size_t> image_nodes_;
+  std::unordered_map<std::string, size_t> image_nodes_, claim_users_;
 };
 
 }  // namespace homeostat::scheduler

@@ -108,6 +108,7 @@ bool FilterTaintToleration(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterNodeAffinity(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterNodePorts(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterNodeResourcesFit(const Cycle& cycle, size_t slot, Refusal& refusal);
+bool FilterVolumeRestrictions(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterVolumeBinding(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterPodTopologySpread(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterInterPodAffinity(const Cycle& cycle, size_t slot, Refusal& refusal);

@@ -51,9 +51,12 @@ void SchedulingQueue::Leave(Entry& entry) {
     case QueueState::kActive:
       active_.erase(KeyOf(entry));
       break;
-    case QueueState::kUnschedulable:
-      unschedulable_.erase(entry.pod->uid);
+    case QueueState::kUnschedulable: {
+      auto group = unschedulable_.find(entry.refused_by);
+      group->second.erase(entry.pod->uid);
+      if (group->second.empty()) unschedulable_.erase(group);
       [[fallthrough]];
+    }
     case QueueState::kBackoff:
       waiting_.erase({entry.due, entry.pod->uid});
       break;
@@ -70,7 +73,7 @@ void SchedulingQueue::Enter(Entry& entry, QueueState state) {
       active_.insert(KeyOf(entry));
       break;
     case QueueState::kUnschedulable:
-      unschedulable_.insert(entry.pod->uid);
+      unschedulable_[entry.refused_by].insert(entry.pod->uid);
       [[fallthrough]];
     case QueueState::kBackoff:
       waiting_.insert({entry.due, entry.pod->uid});
@@ -165,13 +168,13 @@ void SchedulingQueue::Retry(std::string_view uid, MonotonicTime now) {
 void SchedulingQueue::Notify(ClusterEvent event, MonotonicTime now, const std::function<bool(const PodInfo&)>& worth_it) {
   PluginSet helped = PluginsHelpedBy(event);
   std::vector<Entry*> moved;
-  for (const std::string& uid : unschedulable_) {
-    Entry* entry = Find(uid);
-    PluginSet relevant = entry->refused_by & helped;
-    if (relevant == 0 && entry->refused_by != 0) continue;
-    bool decided_by_node = relevant != 0 && (entry->refused_by & kLookElsewhere) == 0;
-    if (decided_by_node && worth_it && !worth_it(*entry->pod)) continue;
-    moved.push_back(entry);
+  for (const auto& [refused_by, uids] : unschedulable_) {
+    if ((refused_by & helped) == 0 && refused_by != 0) continue;
+    bool decided_by_node = refused_by != 0 && (refused_by & kLookElsewhere) == 0;
+    for (const std::string& uid : uids) {
+      Entry* entry = Find(uid);
+      if (!decided_by_node || !worth_it || worth_it(*entry->pod)) moved.push_back(entry);
+    }
   }
   for (Entry* entry : moved) TryAgain(*entry, now);
 }

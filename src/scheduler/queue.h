@@ -87,7 +87,7 @@ class SchedulingQueue {
   std::unordered_map<std::string, Entry> entries_;
   std::set<ActiveKey> active_;
   std::set<std::pair<MonotonicTime, std::string>> waiting_;       // back-off and unschedulable, by due time
-  std::set<std::string> unschedulable_;
+  std::map<PluginSet, std::set<std::string>> unschedulable_;      // by who refused them, so that most events cost nothing
   uint64_t next_order_ = 0;
 };
 

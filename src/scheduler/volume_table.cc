@@ -88,7 +88,7 @@ const Claim* VolumeTable::FindClaim(const std::string& key) const {
   return at == claims_.end() ? nullptr : &at->second;
 }
 
-VolumeNeeds VolumeTable::NeedsOf(const PodInfo& pod) const {
+VolumeNeeds VolumeTable::NeedsOf(const PodInfo& pod, const NodeTable& table) const {
   VolumeNeeds needs;
   bool immediate = false;
   for (const ClaimReference& reference : pod.claims) {
@@ -108,6 +108,8 @@ VolumeNeeds VolumeTable::NeedsOf(const PodInfo& pod) const {
       needs.refusal = "persistentvolumeclaim " + quoted + " is being deleted";
       return needs;
     }
+    bool exclusive = std::ranges::find(claim->access_modes, "ReadWriteOncePod") != claim->access_modes.end();
+    if (exclusive && table.ClaimUsers(claim->key) > 0) needs.claim_in_use = true;
     if (claim->bound) {
       auto volume = volumes_.find(claim->volume);
       if (volume == volumes_.end()) {

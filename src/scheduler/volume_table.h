@@ -42,6 +42,7 @@ struct VolumeNeeds {
   std::string refusal;                 // set: the pod can run nowhere for now
   std::vector<const Volume*> bound;
   std::vector<const Claim*> waiting;   // to be bound once a node is chosen
+  bool claim_in_use = false;           // a claim that is for one pod alone has one
   bool missing_volume = false;         // a claim names a volume that is not there
 };
 
@@ -64,7 +65,7 @@ class VolumeTable {
   void RemoveClass(std::string_view name) { classes_.erase(std::string(name)); }
 
   const Claim* FindClaim(const std::string& key) const;
-  VolumeNeeds NeedsOf(const PodInfo& pod) const;
+  VolumeNeeds NeedsOf(const PodInfo& pod, const NodeTable& table) const;
   // nullopt if the node has no volume for one of the waiting claims.
   std::optional<VolumePlan> Plan(const VolumeNeeds& needs, const NodeInfo& node) const;
 

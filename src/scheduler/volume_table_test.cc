@@ -34,15 +34,15 @@ object::DocumentPtr ClassObject(std::string_view name, std::string_view provisio
 TEST(VolumeTable, SaysWhyAPodMustWait) {
   PodInfoPtr pod = MakePod("p", kClaiming);
   VolumeTable volumes;
-  EXPECT_EQ(volumes.NeedsOf(*pod).refusal, "persistentvolumeclaim \"data\" not found");
+  EXPECT_EQ(volumes.NeedsOf(*pod, NodeTable()).refusal, "persistentvolumeclaim \"data\" not found");
   volumes.SetClaim(ClaimObject("", ""));
-  EXPECT_EQ(volumes.NeedsOf(*pod).refusal, "pod has unbound immediate PersistentVolumeClaims");
+  EXPECT_EQ(volumes.NeedsOf(*pod, NodeTable()).refusal, "pod has unbound immediate PersistentVolumeClaims");
   volumes.SetClaim(ClaimObject(R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")", ""));
-  EXPECT_EQ(volumes.NeedsOf(*pod).refusal, "persistentvolumeclaim \"data\" is being deleted");
+  EXPECT_EQ(volumes.NeedsOf(*pod, NodeTable()).refusal, "persistentvolumeclaim \"data\" is being deleted");
   volumes.SetClaim(ClaimObject("", R"(,"volumeName":"pv")", R"("phase":"Lost")"));
-  EXPECT_EQ(volumes.NeedsOf(*pod).refusal, "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"pv\"");
+  EXPECT_EQ(volumes.NeedsOf(*pod, NodeTable()).refusal, "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"pv\"");
   PodInfoPtr ephemeral = MakePod("p", R"("volumes":[{"name":"v","ephemeral":{}}],"containers":[{"name":"c"}])");
-  EXPECT_EQ(volumes.NeedsOf(*ephemeral).refusal,
+  EXPECT_EQ(volumes.NeedsOf(*ephemeral, NodeTable()).refusal,
             "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\"");
 }
 
@@ -79,7 +79,7 @@ TEST(VolumeTable, WaitingClaimsAreMatchedWithTheSmallestVolumeOfTheNode) {
   volumes.SetVolume(VolumeObject("large", "a", "10Gi"));
   volumes.SetVolume(VolumeObject("right", "a", "2Gi"));
   volumes.SetVolume(VolumeObject("taken", "b", "2Gi", R"(,"claimRef":{"namespace":"default","name":"other"})"));
-  VolumeNeeds needs = volumes.NeedsOf(*MakePod("p", kClaiming));
+  VolumeNeeds needs = volumes.NeedsOf(*MakePod("p", kClaiming), NodeTable());
   ASSERT_EQ(needs.refusal, "");
   auto plan = volumes.Plan(needs, a);
   ASSERT_TRUE(plan);
@@ -89,10 +89,32 @@ TEST(VolumeTable, WaitingClaimsAreMatchedWithTheSmallestVolumeOfTheNode) {
   // With a provisioner any node will do.
   volumes.SetClass(ClassObject("fast", "example.com/disk"));
   volumes.SetClaim(ClaimObject("", R"(,"storageClassName":"fast")"));
-  needs = volumes.NeedsOf(*MakePod("p", kClaiming));
+  needs = volumes.NeedsOf(*MakePod("p", kClaiming), NodeTable());
   plan = volumes.Plan(needs, b);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->provisions, std::vector<std::string>{"default/data"});
+}
+
+TEST(VolumeTable, ClaimsForOnePodAreNotShared) {
+  NodeTable table;
+  table.SetNode(MakeNode("a"));
+  VolumeTable volumes;
+  volumes.SetVolume(VolumeObject("pv", "a", "1Gi"));
+  volumes.SetClaim(FromJson<PersistentVolumeClaim>(
+      R"({"metadata":{"namespace":"default","name":"data","annotations":{"pv.kubernetes.io/bind-completed":"yes"}},
+          "spec":{"accessModes":["ReadWriteOncePod"],"volumeName":"pv"}})"));
+  auto refused = [&] {
+    Cycle cycle;
+    PodInfoPtr pod = MakePod("second", kClaiming);
+    EXPECT_FALSE(Prefilter(cycle, *pod, table, volumes).message);
+    Refusal refusal;
+    return Filter(cycle, table.Find("a"), refusal);
+  };
+  EXPECT_EQ(refused(), 0u);
+  table.AddPod(MakePod("first", kClaiming), "a");
+  EXPECT_EQ(refused(), static_cast<PluginSet>(kVolumeRestrictions));
+  table.RemovePod("uid-first");
+  EXPECT_EQ(refused(), 0u);
 }
 
 }  // namespace
