@@ -55,8 +55,9 @@ struct RequestContext {
 
   // The rule context of a write to `subresource` ("" for the object itself).
   kinds::RuleContext Rules(bool dry_run, std::string_view subresource) {
-    return kinds::RuleContext{arena(), storage(), subresource, info.ns, user, parts.runtime, parts.objects, dry_run, &warnings, nullptr,
-                              nullptr, resource->kind};
+    kinds::RuleContext rules{arena(), storage(), subresource, info.ns, user, parts.runtime, parts.objects, dry_run, &warnings};
+    rules.requested = resource->kind;
+    return rules;
   }
   // Who writes: the fieldManager asked for, else the client program's name from its User-Agent.
   std::string FieldManager(std::string_view asked) const;
