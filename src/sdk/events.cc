@@ -1,86 +1,146 @@
 // EventRecorder, declared in controller.h.
-#include <map>
+#include <fmt/format.h>
 
-#include "homeostat/api/core/v1.h"
+#include <deque>
+#include <utility>
+
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/base/log.h"
+#include "homeostat/object/json.h"
 #include "homeostat/object/time.h"
 #include "homeostat/sdk/controller.h"
+#include "sdk/internal/event_correlator.h"
 
 namespace homeostat::sdk {
 
 using api::core::v1::Event;
 using api::core::v1::EventBuilder;
+using api::core::v1::ObjectReference;
 
 namespace {
 
-// client-go's correlator: repeated events are counted in one object, and each source may say so much about an object.
-constexpr double kBurst = 25, kPerSecond = 1.0 / 300;
-constexpr size_t kRemembered = 4096;
+constexpr size_t kMostWaiting = 1000;
+constexpr int kAttempts = 12;
+constexpr Duration kRetryPause = std::chrono::seconds(10);
 
-struct Known {
-  std::string name, ns;
-  int32_t count = 1;
-  std::string first_time;
-};
-struct Bucket {
-  double tokens = kBurst;
-  MonotonicTime at;
-};
-
-std::string Base36(uint64_t number) {
-  std::string text;
-  do {
-    text.insert(text.begin(), "0123456789abcdef"[number % 16]);
-    number /= 16;
-  } while (number > 0);
-  return text;
-}
+// Nobody answered: it may work later. Anything else is the server's decision.
+bool IsNobodyThere(const Status& status) { return status.code() == 503 || status.code() == 504; }
 
 }  // namespace
 
 struct EventRecorder::State {
+  // An event that waits to be written. With count > 1 it is there already, and is only brought up to date.
+  struct Waiting {
+    object::DocumentPtr event;
+    EventCorrelator::Output output;
+  };
+
   State(Runtime& loop, Client the_client, std::string the_component, std::string the_host)
-      : runtime(loop), client(std::move(the_client)), component(std::move(the_component)), host(std::move(the_host)), group(loop) {}
+      : runtime(loop),
+        client(std::move(the_client)),
+        component(std::move(the_component)),
+        host(std::move(the_host)),
+        group(loop) {}
 
   Runtime& runtime;
   Client client;
   std::string component, host;
-  std::map<std::string, Known> known;
-  std::map<std::string, Bucket> buckets;
+  EventCorrelator correlator;
+  std::deque<Waiting> waiting;
+  int64_t last_stamp = 0;
+  bool writing = false;
   TaskGroup group;
 
-  bool Allowed(const std::string& object_key);
-  Task<void> Write(object::DocumentPtr event, std::string ns);
-  Task<void> Repeat(Known known, std::string now, std::string message);
+  std::string NewName(std::string_view object_name);
+  object::DocumentPtr Make(const ObjectReference& about, std::string_view ns, std::string_view type, std::string_view reason,
+                           const EventCorrelator::Output& output, const std::string& now) const;
+  void Add(const ObjectReference& about, std::string_view ns, std::string_view type, std::string_view reason, std::string message);
+  Task<void> WriteAll();
+  Task<Result<void>> Write(Waiting entry);
 };
 
-bool EventRecorder::State::Allowed(const std::string& object_key) {
-  if (buckets.size() > kRemembered) buckets.clear();
-  MonotonicTime now = runtime.Now();
-  auto [found, added] = buckets.try_emplace(object_key, Bucket{kBurst, now});
-  Bucket& bucket = found->second;
-  double seconds = std::chrono::duration<double>(now - bucket.at).count();
-  bucket.tokens = std::min(kBurst, bucket.tokens + seconds * kPerSecond);
-  bucket.at = now;
-  if (bucket.tokens < 1) return false;
-  bucket.tokens -= 1;
-  return true;
+// As client-go names them, by the time; made unique where two fall on one instant.
+std::string EventRecorder::State::NewName(std::string_view object_name) {
+  int64_t stamp = std::max<int64_t>(runtime.WallNow().time_since_epoch().count(), last_stamp + 1);
+  last_stamp = stamp;
+  return fmt::format("{}.{:x}", object_name, static_cast<uint64_t>(stamp));
 }
 
-Task<void> EventRecorder::State::Write(object::DocumentPtr event, std::string ns) {
-  auto create = client.Create<Event>(ns, Object<Event>(event));
-  auto created = co_await std::move(create);
-  if (!created && created.error().reason() != "Forbidden" && !created.error().IsNotFound()) {
-    client.options().log.V(2).Info("an event could not be written", {{"error", created.error()}});
+object::DocumentPtr EventRecorder::State::Make(const ObjectReference& about, std::string_view ns, std::string_view type,
+                                               std::string_view reason, const EventCorrelator::Output& output,
+                                               const std::string& now) const {
+  EventBuilder event;
+  event.mutable_metadata().set_name(output.name).set_namespace(ns);
+  event.set_involved_object(schema::Subtree(about));
+  event.set_reason(reason).set_message(output.message).set_type(type).set_count(output.count);
+  event.set_first_timestamp(output.first_timestamp).set_last_timestamp(now);
+  event.mutable_source().set_component(component).set_host(host);
+  event.set_reporting_component(component).set_reporting_instance(host);
+  return event.Freeze();
+}
+
+void EventRecorder::State::Add(const ObjectReference& about, std::string_view ns, std::string_view type, std::string_view reason,
+                               std::string message) {
+  if (waiting.size() >= kMostWaiting) {
+    client.options().log.Warning("Too many events wait to be written, dropping one", {{"reason", reason}, {"object", about.name()}});
+    return;
   }
+  std::string now = object::FormatTime(object::Timestamp::FromClock(runtime.WallNow()));
+  EventCorrelator::Input input;
+  input.source = component + '\0' + host;
+  for (std::string_view text : {about.kind(), about.api_version(), about.namespace_(), about.name(), about.uid()}) {
+    input.object.append(text).push_back('\0');
+  }
+  input.part = about.field_path();
+  input.type = type;
+  input.reason = reason;
+  input.message = std::move(message);
+  auto output = correlator.Correlate(input, NewName(about.name()), now, runtime.Now());
+  if (!output) return;
+  // Events about what has no namespace stand in default.
+  waiting.push_back({Make(about, ns.empty() ? "default" : ns, type, reason, *output, now), *std::move(output)});
+  if (!std::exchange(writing, true)) group.Spawn(WriteAll());
 }
 
-Task<void> EventRecorder::State::Repeat(Known repeated, std::string now, std::string) {
-  std::string body = "{\"count\":" + std::to_string(repeated.count) + ",\"lastTimestamp\":\"" + now + "\"}";
-  auto patch = client.Patch(Event::SchemaKind(), repeated.ns, repeated.name, PatchType::kMerge, Bytes(std::move(body)), "", {});
-  auto patched = co_await std::move(patch);
-  if (!patched) client.options().log.V(2).Info("an event could not be counted", {{"error", patched.error()}});
+Task<Result<void>> EventRecorder::State::Write(Waiting entry) {
+  Event event(entry.event->root());
+  if (entry.output.count > 1) {
+    std::string patch = "{\"count\":" + std::to_string(event.count()) + ",\"lastTimestamp\":";
+    object::AppendJsonString(patch, event.last_timestamp());
+    patch += ",\"message\":";
+    object::AppendJsonString(patch, event.message());
+    patch += "}";
+    auto call = client.Patch(Event::SchemaKind(), std::string(event.metadata().namespace_()), std::string(event.metadata().name()),
+                             PatchType::kStrategicMerge, Bytes(std::move(patch)), {}, {});
+    auto patched = co_await call;
+    if (patched) co_return Done();
+    if (!patched.error().IsNotFound()) co_return Fail(patched.error());
+    // It ran out of time: begin again under the same name.
+  }
+  auto create = client.Create(Event::SchemaKind(), std::string(event.metadata().namespace_()), entry.event);
+  CO_TRY(co_await create);
+  co_return Done();
+}
+
+Task<void> EventRecorder::State::WriteAll() {
+  while (!waiting.empty()) {
+    Waiting entry = waiting.front();
+    for (int attempt = 1;; ++attempt) {
+      auto write = Write(entry);
+      Result<void> written = co_await write;
+      if (written) break;
+      if (!IsNobodyThere(written.error()) || attempt == kAttempts) {
+        // In a namespace that goes nothing more can be said; that is no news.
+        client.options().log.V(2).Info("Could not write an event", {{"event", entry.output.name}, {"err", written.error()}});
+        correlator.Forget(entry.output.key);
+        break;
+      }
+      auto pause = Sleep(runtime, kRetryPause);
+      co_await pause;
+    }
+    waiting.pop_front();
+  }
+  writing = false;
 }
 
 EventRecorder::EventRecorder(Runtime& runtime, Client client, std::string component, std::string host)
@@ -89,35 +149,16 @@ EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::Record(const schema::Kind& kind, const object::Value& about, std::string_view type, std::string_view reason,
                            std::string message, std::string_view field_path) {
-  std::string object_key = std::string(kind.gvk.kind) + "/" + meta::Key(about) + "/" + std::string(meta::Uid(about));
-  if (!state_->Allowed(object_key)) return;
-  std::string now = object::FormatTime(object::Timestamp::FromClock(state_->runtime.WallNow()));
-  std::string key = object_key + std::string(field_path) + "/" + std::string(type) + "/" + std::string(reason) + "/" + message;
-  auto found = state_->known.find(key);
-  if (found != state_->known.end()) {
-    ++found->second.count;
-    state_->group.Spawn(state_->Repeat(found->second, now, message));
-    return;
-  }
-  if (state_->known.size() > kRemembered) state_->known.clear();
-  // Events about what has no namespace stand in default.
-  std::string ns(meta::Namespace(about).empty() ? std::string_view("default") : meta::Namespace(about));
-  std::string name = std::string(meta::Name(about)) + "." +
-                     Base36(static_cast<uint64_t>(state_->runtime.WallNow().time_since_epoch().count()) ^ (state_->runtime.Random() & 0xFFFF));
-  EventBuilder event;
-  event.mutable_metadata().set_name(name).set_namespace(ns);
-  auto object = event.mutable_involved_object();
-  object.set_kind(kind.gvk.kind).set_api_version(kind.gvk.ApiVersion()).set_name(meta::Name(about)).set_uid(meta::Uid(about));
-  if (!meta::Namespace(about).empty()) object.set_namespace(meta::Namespace(about));
-  object.set_resource_version(meta::ResourceVersion(about));
-  if (!field_path.empty()) object.set_field_path(field_path);
-  event.set_reason(reason).set_message(message).set_type(type).set_count(1);
-  event.set_first_timestamp(now).set_last_timestamp(now);
-  event.mutable_source().set_component(state_->component);
-  if (!state_->host.empty()) event.mutable_source().set_host(state_->host);
-  event.set_reporting_component(state_->component).set_reporting_instance(state_->host);
-  state_->known[key] = Known{name, ns, 1, now};
-  state_->group.Spawn(state_->Write(event.Freeze(), ns));
+  api::core::v1::ObjectReferenceBuilder reference;
+  reference.set_kind(kind.gvk.kind).set_api_version(kind.gvk.ApiVersion());
+  reference.set_namespace(meta::Namespace(about)).set_name(meta::Name(about)).set_uid(meta::Uid(about));
+  reference.set_resource_version(meta::ResourceVersion(about)).set_field_path(field_path);
+  state_->Add(reference.View(), meta::Namespace(about), type, reason, std::move(message));
+}
+
+void EventRecorder::RecordReference(const ObjectReference& about, std::string_view ns, std::string_view type,
+                                    std::string_view reason, std::string message) {
+  state_->Add(about, ns, type, reason, std::move(message));
 }
 
 }  // namespace homeostat::sdk

@@ -1,219 +1,224 @@
 #include "homeostat/sdk/informer.h"
 
 #include <algorithm>
-#include <map>
-#include <unordered_set>
+#include <optional>
+#include <utility>
 
 #include "homeostat/base/log.h"
+#include "sdk/internal/object_store.h"
 
 namespace homeostat::sdk {
 namespace {
 
-constexpr Duration kFirstPause = std::chrono::milliseconds(200);
+constexpr Duration kFirstPause = std::chrono::milliseconds(100);
 constexpr Duration kLongestPause = std::chrono::seconds(30);
-// Watches end by themselves after five to ten minutes, so that a half-dead connection never stays for ever.
+// A watch is asked for so long, and up to twice as long, so that not all end at once.
 constexpr int64_t kWatchSeconds = 300;
+// How much later than asked for a watch may end, and how long a list may take, before nobody is believed to be there.
+constexpr Duration kPatience = std::chrono::minutes(1);
+// A watch that lived so long was a good one: the next failure counts as the first.
+constexpr Duration kGoodWatch = std::chrono::seconds(10);
 
-struct Index {
-  std::string name;
-  IndexFunction function;
-  std::unordered_map<std::string, std::unordered_set<std::string>> keys;  // by value
-};
+constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
+
+bool IsDecimal(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// The server does not offer the list as a stream.
+bool RefusesStreamedList(const Status& status) {
+  return status.code() == 400 || status.code() == 405 || status.code() == 406 || status.code() == 422;
+}
+
+// The position asked for is unknown to the server, not reached by it yet, or not told: begin with a list.
+bool NeedsList(const Status& status) { return status.IsExpired() || status.code() == 504; }
+
+Status NobodyThere() { return TimeoutError("the server did not end the request in time"); }
 
 }  // namespace
 
+bool ReachedVersion(std::string_view version, std::string_view other) {
+  if (!IsDecimal(version) || !IsDecimal(other)) return false;
+  if (version.size() != other.size()) return version.size() > other.size();
+  return version >= other;
+}
+
 struct Informer::State {
   State(Runtime& loop, Client the_client, const schema::Kind& the_kind, InformerOptions the_options)
-      : runtime(loop), client(std::move(the_client)), kind(the_kind), options(std::move(the_options)), changed(loop), group(loop) {}
+      : runtime(loop),
+        client(std::move(the_client)),
+        kind(the_kind),
+        options(std::move(the_options)),
+        stream_list(options.stream_list),
+        changed(loop) {
+    group.emplace(loop);
+  }
 
   Runtime& runtime;
   Client client;
   const schema::Kind& kind;
   InformerOptions options;
+  bool stream_list;
   std::vector<std::function<void(const Change&)>> handlers;
-  std::vector<Index> indexes;
-  std::map<std::string, object::DocumentPtr, std::less<>> objects;
+  ObjectStore store;
   std::string resource_version;
+  bool listed = false;   // resource_version is a position to watch from
   bool synced = false, started = false;
-  Signal changed;  // synced became true
-  TaskGroup group;
+  Signal changed;        // synced became true
+  std::optional<TaskGroup> group;   // ends with the informer, also while somebody waits for it
 
   Task<void> Run();
   Task<void> Resync();
-  Task<Result<void>> ListAll();
+  Task<Result<void>> Turn();
+  Task<Result<void>> ListOnce();
   Task<Result<void>> WatchOnce();
-  void Put(object::DocumentPtr object);
-  void Remove(const std::string& key, object::DocumentPtr last);
-  void Replace(std::vector<object::DocumentPtr> items);
-  void Tell(const Change& change) const {
-    for (const auto& handler : handlers) handler(change);
-  }
-  void IndexObject(const std::string& key, const object::Value& object, bool add);
-};
-
-void Informer::State::IndexObject(const std::string& key, const object::Value& object, bool add) {
-  std::vector<std::string> values;
-  for (Index& index : indexes) {
-    values.clear();
-    index.function(object, values);
-    for (const std::string& value : values) {
-      if (add) {
-        index.keys[value].insert(key);
-        continue;
-      }
-      auto found = index.keys.find(value);
-      if (found == index.keys.end()) continue;
-      found->second.erase(key);
-      if (found->second.empty()) index.keys.erase(found);
+  WatchOptions MakeWatch();
+  Result<void> Take(const WatchEvent& event);
+  void TakeList(std::vector<object::DocumentPtr> items, std::string version);
+  void Tell(const ObjectStore::Changes& changes) const {
+    for (const Change& change : changes) {
+      for (const auto& handler : handlers) handler(change);
     }
   }
+};
+
+void Informer::State::TakeList(std::vector<object::DocumentPtr> items, std::string version) {
+  ObjectStore::Changes changes;
+  store.Replace(std::move(items), changes);
+  resource_version = std::move(version);
+  listed = true;
+  Tell(changes);
+  if (!std::exchange(synced, true)) changed.Notify();
 }
 
-void Informer::State::Put(object::DocumentPtr object) {
-  std::string key = meta::Key(object->root());
-  object::DocumentPtr& slot = objects[key];
-  Change change{slot, object};
-  if (slot) {
-    if (meta::ResourceVersion(slot->root()) == meta::ResourceVersion(object->root())) return;
-    IndexObject(key, slot->root(), false);
-  }
-  slot = std::move(object);
-  IndexObject(key, slot->root(), true);
-  Tell(change);
+// An event of a watch that goes on from what is known.
+Result<void> Informer::State::Take(const WatchEvent& event) {
+  if (event.type == WatchEventType::kError) return Fail(*event.error);
+  const object::Value& object = event.object->root();
+  std::string version(meta::ResourceVersion(object));
+  // Versions of a watch rise: what does not rise was shown before.
+  if (ReachedVersion(resource_version, version)) return Done();
+  ObjectStore::Changes changes;
+  if (event.type == WatchEventType::kAdded || event.type == WatchEventType::kModified) store.Put(event.object, changes);
+  if (event.type == WatchEventType::kDeleted) store.Remove(meta::Key(object), event.object, changes);
+  if (!version.empty()) resource_version = std::move(version);
+  Tell(changes);
+  return Done();
 }
 
-void Informer::State::Remove(const std::string& key, object::DocumentPtr last) {
-  auto found = objects.find(key);
-  if (found == objects.end()) return;
-  IndexObject(key, found->second->root(), false);
-  Change change{last ? std::move(last) : found->second, nullptr};
-  objects.erase(found);
-  Tell(change);
-}
-
-// After a list: what is not in it was deleted while nobody watched.
-void Informer::State::Replace(std::vector<object::DocumentPtr> items) {
-  std::unordered_set<std::string> listed;
-  for (const object::DocumentPtr& item : items) listed.insert(meta::Key(item->root()));
-  std::vector<std::string> gone;
-  for (const auto& [key, object] : objects) if (!listed.contains(key)) gone.push_back(key);
-  for (const std::string& key : gone) Remove(key, nullptr);
-  for (object::DocumentPtr& item : items) {
-    // A new object under the old name is two changes.
-    std::string key = meta::Key(item->root());
-    auto known = objects.find(key);
-    if (known != objects.end() && meta::Uid(known->second->root()) != meta::Uid(item->root())) Remove(key, nullptr);
-    Put(std::move(item));
-  }
-}
-
-Task<Result<void>> Informer::State::ListAll() {
-  ListOptions list;
-  list.label_selector = options.label_selector;
-  list.field_selector = options.field_selector;
-  auto call = client.List(kind, options.ns, std::move(list));
-  CO_TRY_ASSIGN(ListResult result, co_await std::move(call));
-  resource_version = result.resource_version;
-  Replace(std::move(result.items));
-  if (!synced) {
-    synced = true;
-    changed.Notify();
-  }
-  co_return Done();
-}
-
-// Until the watch ends; an error means: list again.
-Task<Result<void>> Informer::State::WatchOnce() {
+WatchOptions Informer::State::MakeWatch() {
   WatchOptions watch;
   watch.label_selector = options.label_selector;
   watch.field_selector = options.field_selector;
-  watch.resource_version = resource_version;
+  watch.metadata_only = options.metadata_only;
   watch.timeout_seconds = kWatchSeconds + static_cast<int64_t>(runtime.Random() % kWatchSeconds);
-  auto call = client.Watch(kind, options.ns, std::move(watch));
-  CO_TRY_ASSIGN(std::unique_ptr<WatchStream> stream, co_await std::move(call));
+  watch.send_initial_events = !listed;
+  if (listed) watch.resource_version = resource_version;
+  return watch;
+}
+
+// Reads a watch to its end. If nothing is listed yet, the list comes first, as events up to a marked bookmark.
+Task<Result<void>> Informer::State::WatchOnce() {
+  auto call = client.Watch(kind, options.ns, MakeWatch());
+  CO_TRY_ASSIGN(std::unique_ptr<WatchStream> stream, co_await call);
+  std::vector<object::DocumentPtr> initial;
   while (true) {
     auto next = stream->Next();
-    CO_TRY_ASSIGN(std::optional<WatchEvent> event, co_await std::move(next));
+    CO_TRY_ASSIGN(std::optional<WatchEvent> event, co_await next);
+    if (!event && !listed) co_return Fail(SystemError("the watch ended within the initial list"));
     if (!event) co_return Done();
-    if (event->type == WatchEventType::kError) co_return Fail(*event->error);
-    std::string version(meta::ResourceVersion(event->object->root()));
-    switch (event->type) {
-      case WatchEventType::kAdded:
-      case WatchEventType::kModified: Put(event->object); break;
-      case WatchEventType::kDeleted: Remove(meta::Key(event->object->root()), event->object); break;
-      default: break;
+    if (listed) {
+      CO_TRY(Take(*event));
+    } else if (event->type == WatchEventType::kError) {
+      co_return Fail(*event->error);
+    } else if (event->type != WatchEventType::kBookmark) {
+      initial.push_back(std::move(event->object));
+    } else if (meta::Annotations(event->object->root()).Get(kInitialEventsEnd).AsString() == "true") {
+      TakeList(std::exchange(initial, {}), std::string(meta::ResourceVersion(event->object->root())));
     }
-    if (!version.empty()) resource_version = std::move(version);
   }
+}
+
+Task<Result<void>> Informer::State::ListOnce() {
+  ListOptions list;
+  list.label_selector = options.label_selector;
+  list.field_selector = options.field_selector;
+  list.metadata_only = options.metadata_only;
+  auto call = client.List(kind, options.ns, std::move(list));
+  CO_TRY_ASSIGN(ListResult result, co_await call);
+  TakeList(std::move(result.items), std::move(result.resource_version));
+  co_return Done();
+}
+
+// One request: the list where it is due and can't be streamed, or a watch.
+Task<Result<void>> Informer::State::Turn() {
+  if (!listed && !stream_list) {
+    auto list = ListOnce();
+    auto limited = Within(runtime, kPatience, std::move(list));
+    std::optional<Result<void>> outcome = co_await limited;
+    co_return outcome ? *outcome : Fail(NobodyThere());
+  }
+  bool streamed = !listed;
+  auto watch = WatchOnce();
+  auto limited = Within(runtime, std::chrono::seconds(2 * kWatchSeconds) + kPatience, std::move(watch));
+  std::optional<Result<void>> outcome = co_await limited;
+  if (!outcome) co_return Fail(NobodyThere());
+  if (streamed && !listed && !*outcome && RefusesStreamedList(outcome->error())) {
+    stream_list = false;
+    co_return Done();
+  }
+  co_return *outcome;
 }
 
 Task<void> Informer::State::Run() {
   Duration pause = kFirstPause;
-  bool listed = false;
   while (true) {
-    Result<void> outcome = Done();
-    if (!listed) {
-      auto list = ListAll();
-      outcome = co_await std::move(list);
-      listed = outcome.has_value();
+    MonotonicTime begun = runtime.Now();
+    bool was_listed = listed;
+    auto turn = Turn();
+    Result<void> outcome = co_await turn;
+    bool good = runtime.Now() - begun >= kGoodWatch;
+    if (good) pause = kFirstPause;
+    if (!outcome && listed && NeedsList(outcome.error())) {
+      listed = false;
+      if (good) continue;
     }
-    if (outcome) {
-      auto watch = WatchOnce();
-      outcome = co_await std::move(watch);
+    // A list leads to its watch at once, and so does the end of a watch that lived.
+    if (outcome && (good || !was_listed)) continue;
+    if (!outcome) {
+      client.options().log.V(2).Info("Lost touch with the server", {{"kind", kind.gvk.kind}, {"err", outcome.error()}, {"retryAfter", pause}});
     }
-    if (outcome) {
-      pause = kFirstPause;
-      continue;
-    }
-    // A position that history no longer has, or that is unclear, begins anew with a list.
-    bool expired = outcome.error().IsExpired();
-    if (expired || outcome.error().code() == 504) listed = false;
-    if (!expired) {
-      client.options().log.V(2).Info("watch broke", {{"kind", kind.gvk.kind}, {"error", outcome.error()}});
-      Duration jittered = pause + pause * static_cast<int64_t>(runtime.Random() % 100) / 100;
-      auto wait = Sleep(runtime, jittered);
-      co_await std::move(wait);
-      pause = std::min(pause * 2, kLongestPause);
-    }
+    auto wait = Sleep(runtime, pause + pause * static_cast<int64_t>(runtime.Random() % 100) / 100);
+    co_await wait;
+    pause = std::min(pause * 2, kLongestPause);
   }
 }
 
 Task<void> Informer::State::Resync() {
   while (true) {
     auto wait = Sleep(runtime, options.resync);
-    co_await std::move(wait);
-    std::vector<object::DocumentPtr> all;
-    for (const auto& [key, object] : objects) all.push_back(object);
-    for (const object::DocumentPtr& object : all) Tell({object, object});
+    co_await wait;
+    ObjectStore::Changes all;
+    for (object::DocumentPtr& object : store.List({})) all.push_back({object, object});
+    Tell(all);
   }
 }
 
 Informer::Informer(Runtime& runtime, Client client, const schema::Kind& kind, InformerOptions options)
     : state_(std::make_shared<State>(runtime, std::move(client), kind, std::move(options))) {}
-Informer::~Informer() = default;
+Informer::~Informer() { state_->group.reset(); }
 
 void Informer::AddHandler(std::function<void(const Change&)> handler) {
-  // Whoever comes late hears of everything that is there.
-  for (const auto& [key, object] : state_->objects) handler({nullptr, object});
+  for (object::DocumentPtr& object : state_->store.List({})) handler({nullptr, std::move(object)});
   state_->handlers.push_back(std::move(handler));
 }
 
-void Informer::AddIndex(std::string name, IndexFunction function) {
-  for (const Index& index : state_->indexes) if (index.name == name) return;
-  Index index{std::move(name), std::move(function), {}};
-  std::vector<std::string> values;
-  for (const auto& [key, object] : state_->objects) {
-    values.clear();
-    index.function(object->root(), values);
-    for (const std::string& value : values) index.keys[value].insert(key);
-  }
-  state_->indexes.push_back(std::move(index));
-}
+void Informer::AddIndex(std::string name, IndexFunction function) { state_->store.AddIndex(std::move(name), std::move(function)); }
 
 void Informer::Start() {
   if (std::exchange(state_->started, true)) return;
-  state_->group.Spawn(state_->Run());
-  if (state_->options.resync > Duration(0)) state_->group.Spawn(state_->Resync());
+  state_->group->Spawn(state_->Run());
+  if (state_->options.resync > Duration(0)) state_->group->Spawn(state_->Resync());
 }
 
 bool Informer::synced() const { return state_->synced; }
@@ -226,43 +231,37 @@ Task<void> Informer::WaitForSync() {
   }
 }
 
-object::DocumentPtr Informer::Get(std::string_view key) const {
-  auto found = state_->objects.find(key);
-  return found == state_->objects.end() ? nullptr : found->second;
+object::DocumentPtr Informer::Get(std::string_view key) const { return state_->store.Get(key); }
+std::vector<object::DocumentPtr> Informer::List(std::string_view ns) const { return state_->store.List(ns); }
+std::vector<object::DocumentPtr> Informer::ByIndex(std::string_view index, std::string_view value) const {
+  return state_->store.ByIndex(index, value);
 }
-
-std::vector<object::DocumentPtr> Informer::List(std::string_view ns) const {
-  std::vector<object::DocumentPtr> list;
-  if (ns.empty()) {
-    for (const auto& [key, object] : state_->objects) list.push_back(object);
-    return list;
-  }
-  std::string prefix = std::string(ns) + "/";
-  for (auto at = state_->objects.lower_bound(prefix); at != state_->objects.end() && at->first.starts_with(prefix); ++at) {
-    list.push_back(at->second);
-  }
-  return list;
-}
-
-std::vector<object::DocumentPtr> Informer::ByIndex(std::string_view name, std::string_view value) const {
-  std::vector<object::DocumentPtr> list;
-  for (const Index& index : state_->indexes) {
-    if (index.name != name) continue;
-    auto found = index.keys.find(std::string(value));
-    if (found == index.keys.end()) break;
-    for (const std::string& key : found->second) list.push_back(Get(key));
-  }
-  std::ranges::sort(list, {}, [](const object::DocumentPtr& object) { return meta::Key(object->root()); });
-  return list;
-}
-
-size_t Informer::size() const { return state_->objects.size(); }
+size_t Informer::size() const { return state_->store.size(); }
 const schema::Kind& Informer::kind() const { return state_->kind; }
+const std::string& Informer::resource_version() const { return state_->resource_version; }
 
 struct InformerFactory::State {
+  struct Entry {
+    std::unique_ptr<Informer> informer;
+    bool metadata_only;
+  };
+
   Runtime& runtime;
   Client client;
-  std::vector<std::unique_ptr<Informer>> informers;
+  std::vector<Entry> entries;
+
+  Informer* Find(const schema::Kind& kind, bool metadata_too) const {
+    for (const Entry& entry : entries) {
+      if (&entry.informer->kind() == &kind && (metadata_too || !entry.metadata_only)) return entry.informer.get();
+    }
+    return nullptr;
+  }
+  Informer& Add(const schema::Kind& kind, bool metadata_only) {
+    InformerOptions options;
+    options.metadata_only = metadata_only;
+    entries.push_back({std::make_unique<Informer>(runtime, client, kind, std::move(options)), metadata_only});
+    return *entries.back().informer;
+  }
 };
 
 InformerFactory::InformerFactory(Runtime& runtime, Client client)
@@ -270,18 +269,24 @@ InformerFactory::InformerFactory(Runtime& runtime, Client client)
 InformerFactory::~InformerFactory() = default;
 
 Informer& InformerFactory::For(const schema::Kind& kind) {
-  for (const auto& informer : state_->informers) if (&informer->kind() == &kind) return *informer;
-  return *state_->informers.emplace_back(std::make_unique<Informer>(state_->runtime, state_->client, kind));
+  Informer* known = state_->Find(kind, false);
+  return known != nullptr ? *known : state_->Add(kind, false);
+}
+
+Informer& InformerFactory::ForMetadata(const schema::Kind& kind) {
+  if (Informer* whole = state_->Find(kind, false)) return *whole;
+  Informer* known = state_->Find(kind, true);
+  return known != nullptr ? *known : state_->Add(kind, true);
 }
 
 void InformerFactory::Start() {
-  for (const auto& informer : state_->informers) informer->Start();
+  for (const State::Entry& entry : state_->entries) entry.informer->Start();
 }
 
 Task<void> InformerFactory::WaitForSync() {
-  for (size_t i = 0; i < state_->informers.size(); ++i) {
-    auto wait = state_->informers[i]->WaitForSync();
-    co_await std::move(wait);
+  for (size_t i = 0; i < state_->entries.size(); ++i) {
+    auto wait = state_->entries[i].informer->WaitForSync();
+    co_await wait;
   }
 }
 

@@ -2,152 +2,225 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <vector>
 
 #include "homeostat/base/files.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/yaml.h"
-#include "http/client.h"
 
 namespace homeostat::sdk {
 namespace {
 
 using object::Value;
 
-constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount/";
-
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
+  return value == nullptr ? std::string() : std::string(value);
 }
 
-std::vector<std::string> Files(const std::string& flag) {
-  if (!flag.empty()) return {flag};
+std::string Text(const Value& object, std::string_view name) { return std::string(object.Get(name).AsString()); }
+
+// A file's path, relative ones from where the kubeconfig stands.
+std::string Path(const Value& object, std::string_view name, std::string_view directory) {
+  std::string path = Text(object, name);
+  if (path.empty() || path.front() == '/' || directory.empty()) return path;
+  return std::string(directory) + "/" + path;
+}
+
+Result<std::string> Decoded(const Value& object, std::string_view name) {
+  std::string text = Text(object, name);
+  if (text.empty()) return text;
+  auto decoded = Base64Decode(text);
+  if (!decoded) return Fail(SystemError(std::string(name) + ": illegal base64 data"));
+  return *decoded;
+}
+
+Result<KubeconfigCluster> ParseCluster(const Value& object, std::string_view directory) {
+  KubeconfigCluster cluster;
+  cluster.server = Text(object, "server");
+  TRY_ASSIGN(cluster.certificate_authority, Decoded(object, "certificate-authority-data"));
+  cluster.certificate_authority_file = Path(object, "certificate-authority", directory);
+  cluster.tls_server_name = Text(object, "tls-server-name");
+  cluster.proxy_url = Text(object, "proxy-url");
+  cluster.insecure_skip_tls_verify = object.Get("insecure-skip-tls-verify").AsBool();
+  return cluster;
+}
+
+Result<KubeconfigUser> ParseUser(const Value& object, std::string_view directory) {
+  KubeconfigUser user;
+  TRY_ASSIGN(user.client_certificate, Decoded(object, "client-certificate-data"));
+  TRY_ASSIGN(user.client_key, Decoded(object, "client-key-data"));
+  user.client_certificate_file = Path(object, "client-certificate", directory);
+  user.client_key_file = Path(object, "client-key", directory);
+  user.token = Text(object, "token");
+  user.token_file = Path(object, "tokenFile", directory);
+  user.username = Text(object, "username");
+  user.password = Text(object, "password");
+  user.impersonate = Text(object, "as");
+  user.exec = object.Get("exec").IsObject();
+  user.auth_provider = object.Get("auth-provider").IsObject();
+  return user;
+}
+
+Result<KubeconfigContext> ParseContext(const Value& object, std::string_view) {
+  return KubeconfigContext{Text(object, "cluster"), Text(object, "user"), Text(object, "namespace")};
+}
+
+template <class T>
+const T* Find(const std::vector<std::pair<std::string, T>>& entries, std::string_view name) {
+  auto found = std::ranges::find(entries, name, [](const auto& entry) -> std::string_view { return entry.first; });
+  return found == entries.end() ? nullptr : &found->second;
+}
+
+// The named entries under `list`, each with its value under `member`.
+template <class T>
+Result<std::vector<std::pair<std::string, T>>> ParseEntries(const Value& root, std::string_view list, std::string_view member,
+                                                            std::string_view directory,
+                                                            Result<T> (*parse)(const Value&, std::string_view)) {
+  std::vector<std::pair<std::string, T>> entries;
+  for (const Value& item : root.Get(list).items()) {
+    std::string name = Text(item, "name");
+    auto parsed = parse(item.Get(member), directory);
+    if (!parsed) return Fail(parsed.error().WithContext(std::string(member) + " " + GoQuote(name)));
+    if (Find(entries, name) == nullptr) entries.emplace_back(std::move(name), *std::move(parsed));
+  }
+  return entries;
+}
+
+template <class T>
+void MergeEntries(std::vector<std::pair<std::string, T>>& into, const std::vector<std::pair<std::string, T>>& from) {
+  for (const auto& entry : from) {
+    if (Find(into, entry.first) == nullptr) into.push_back(entry);
+  }
+}
+
+std::string DirectoryOf(std::string_view path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string() : std::string(path.substr(0, slash));
+}
+
+// The text itself where it stands in the file, else that of the file it names.
+Result<std::string> TextOrFile(const std::string& text, const std::string& file) {
+  if (!text.empty() || file.empty()) return text;
+  return ReadFile(file);
+}
+
+std::vector<std::string> FilesOf(const KubeconfigOptions& options) {
+  if (!options.explicit_file.empty()) return {options.explicit_file};
   std::vector<std::string> files;
-  std::string list = Environment("KUBECONFIG");
-  for (size_t start = 0; start < list.size();) {
-    size_t colon = std::min(list.find(':', start), list.size());
-    if (colon > start) files.push_back(list.substr(start, colon - start));
-    start = colon + 1;
+  if (options.environment.empty()) {
+    if (!options.home.empty()) files.push_back(options.home + "/.kube/config");
+    return files;
   }
-  if (files.empty() && list.empty()) files.push_back(Environment("HOME") + "/.kube/config");
-  return files;
+  std::string_view rest = options.environment;
+  while (true) {
+    size_t colon = rest.find(':');
+    std::string file(rest.substr(0, colon));
+    if (!file.empty() && std::ranges::find(files, file) == files.end()) files.push_back(std::move(file));
+    if (colon == std::string_view::npos) return files;
+    rest.remove_prefix(colon + 1);
+  }
 }
 
-// The entry of that name in a list of {name, KIND: {...}}.
-Value FindNamed(const Value& list, std::string_view name, std::string_view member) {
-  for (const Value& item : list.items()) if (item.Get("name").AsString() == name) return item.Get(member);
-  return {};
-}
-
-// A PEM that stands in the file itself, base64, or in another file.
-Result<std::string> Embedded(const Value& entry, const std::string& name, const std::string& directory) {
-  if (Value data = entry.Get(name + "-data")) {
-    auto decoded = Base64Decode(data.AsString());
-    if (!decoded) return Fail(SystemError("kubeconfig: " + name + "-data is not base64"));
-    return *decoded;
-  }
-  std::string path(entry.Get(name).AsString());
-  if (path.empty()) return std::string();
-  if (path.front() != '/') path = directory + "/" + path;
-  return ReadFile(path);
-}
-
-Result<ClusterAccess> InCluster() {
-  std::string host = Environment("KUBERNETES_SERVICE_HOST"), port = Environment("KUBERNETES_SERVICE_PORT");
-  std::string folder(kServiceAccountFolder);
-  auto token = ReadFile(folder + "token");
-  if (host.empty() || !token) {
-    return Fail(SystemError("no kubeconfig: give --kubeconfig, set KUBECONFIG, or make ~/.kube/config"));
-  }
-  ClusterAccess access;
-  access.server = "https://" + (host.find(':') != host.npos ? "[" + host + "]" : host) + ":" + port;
-  access.token = *token;
-  if (auto authority = ReadFile(folder + "ca.crt")) access.authority = *authority;
-  auto ns = ReadFile(folder + "namespace");
-  access.ns = ns ? *ns : "default";
-  return access;
-}
-
-// Adds the bearer token where the request has none.
-class TokenTransport : public http::Handler {
- public:
-  TokenTransport(std::shared_ptr<http::Handler> next, std::string token) : next_(std::move(next)), token_(std::move(token)) {}
-  Task<http::Response> Handle(http::Request request) override {
-    if (!request.headers.Has("Authorization")) request.headers.Set("Authorization", "Bearer " + token_);
-    return next_->Handle(std::move(request));
-  }
-
- private:
-  std::shared_ptr<http::Handler> next_;
-  std::string token_;
-};
+Status InvalidConfiguration(const std::string& what) { return SystemError("invalid configuration: " + what); }
 
 }  // namespace
 
-Result<ClusterAccess> ParseKubeconfig(std::string_view text, const std::string& context, const std::string& directory) {
+KubeconfigOptions KubeconfigOptions::FromEnvironment() {
+  KubeconfigOptions options;
+  options.environment = Environment("KUBECONFIG");
+  options.home = Environment("HOME");
+  options.service_host = Environment("KUBERNETES_SERVICE_HOST");
+  options.service_port = Environment("KUBERNETES_SERVICE_PORT");
+  return options;
+}
+
+void Kubeconfig::MergeFrom(const Kubeconfig& other) {
+  MergeEntries(clusters, other.clusters);
+  MergeEntries(users, other.users);
+  MergeEntries(contexts, other.contexts);
+  if (current_context.empty()) current_context = other.current_context;
+}
+
+Result<Kubeconfig> ParseKubeconfig(std::string_view text, std::string_view directory) {
   object::Arena arena;
-  TRY_ASSIGN(Value config, object::ParseYaml(arena, text));
-  std::string name = context.empty() ? std::string(config.Get("current-context").AsString()) : context;
-  Value chosen = FindNamed(config.Get("contexts"), name, "context");
-  if (!chosen) return Fail(SystemError("kubeconfig: no context \"" + name + "\""));
-  Value cluster = FindNamed(config.Get("clusters"), chosen.Get("cluster").AsString(), "cluster");
-  if (!cluster) return Fail(SystemError("kubeconfig: no cluster \"" + std::string(chosen.Get("cluster").AsString()) + "\""));
-  Value user = FindNamed(config.Get("users"), chosen.Get("user").AsString(), "user");
-  ClusterAccess access;
-  access.server = cluster.Get("server").AsString();
-  access.server_name = cluster.Get("tls-server-name").AsString();
-  access.insecure_skip_verify = cluster.Get("insecure-skip-tls-verify").AsBool();
-  TRY_ASSIGN(access.authority, Embedded(cluster, "certificate-authority", directory));
-  TRY_ASSIGN(access.client_certificate, Embedded(user, "client-certificate", directory));
-  TRY_ASSIGN(access.client_key, Embedded(user, "client-key", directory));
-  access.token = user.Get("token").AsString();
-  std::string_view ns = chosen.Get("namespace").AsString();
-  access.ns = ns.empty() ? "default" : ns;
-  return access;
+  TRY_ASSIGN(Value root, object::ParseYaml(arena, text));
+  if (root.IsNull()) return Kubeconfig();
+  if (!root.IsObject()) return Fail(SystemError("a kubeconfig is an object"));
+  std::string_view kind = root.Get("kind").AsString(), version = root.Get("apiVersion").AsString();
+  if ((!kind.empty() && kind != "Config") || (!version.empty() && version != "v1")) {
+    return Fail(SystemError("no kind " + GoQuote(kind) + " is registered for version " + GoQuote(version)));
+  }
+  Kubeconfig config;
+  TRY_ASSIGN(config.clusters, ParseEntries(root, "clusters", "cluster", directory, &ParseCluster));
+  TRY_ASSIGN(config.users, ParseEntries(root, "users", "user", directory, &ParseUser));
+  TRY_ASSIGN(config.contexts, ParseEntries(root, "contexts", "context", directory, &ParseContext));
+  config.current_context = Text(root, "current-context");
+  return config;
 }
 
-Result<ClusterAccess> LoadClusterAccess(const std::string& flag, const std::string& context) {
-  std::optional<Status> fault;
-  for (const std::string& file : Files(flag)) {
+Result<Kubeconfig> LoadKubeconfig(const KubeconfigOptions& options) {
+  Kubeconfig merged;
+  for (const std::string& file : FilesOf(options)) {
     auto text = ReadFile(file);
-    if (!text) {
-      // A file named by hand must be there; of a list those that are missing are passed over.
-      if (!flag.empty()) return Fail(text.error());
-      continue;
-    }
-    auto access = ParseKubeconfig(*text, context, std::filesystem::path(file).parent_path().string());
-    if (access) return access;
-    if (!fault) fault = access.error().WithContext(file);
+    if (!text && text.error().IsNotFound() && options.explicit_file.empty()) continue;
+    if (!text) return Fail(text.error());
+    auto parsed = ParseKubeconfig(*text, DirectoryOf(file));
+    if (!parsed) return Fail(parsed.error().WithContext("error loading config file " + GoQuote(file)));
+    merged.MergeFrom(*parsed);
   }
-  if (fault) return Fail(*fault);
-  return InCluster();
+  return merged;
 }
 
-Result<std::shared_ptr<http::Handler>> MakeTransport(Runtime& runtime, const ClusterAccess& access) {
-  std::string_view url = access.server;
-  bool secure = url.starts_with("https://");
-  if (!secure && !url.starts_with("http://")) return Fail(SystemError("the server's address must be an URL, not " + access.server));
-  std::string address(url.substr(secure ? 8 : 7));
-  while (address.ends_with('/')) address.pop_back();
-  if (address.rfind(':') == std::string::npos || address.ends_with(']')) address += secure ? ":443" : ":80";
-  std::string host = address.substr(0, address.rfind(':'));
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  http::ClientOptions options;
-  options.address = address;
-  if (secure) {
-    TlsClientOptions tls;
-    tls.ca = access.authority;
-    tls.certificate = access.client_certificate;
-    tls.private_key = access.client_key;
-    tls.server_name = access.server_name.empty() ? host : access.server_name;
-    tls.insecure_skip_verify = access.insecure_skip_verify;
-    options.tls = tls;
+Result<ClientConfig> ResolveContext(const Kubeconfig& kubeconfig, std::string_view name) {
+  ClientConfig config;
+  config.context = name.empty() ? kubeconfig.current_context : std::string(name);
+  if (config.context.empty()) return Fail(InvalidConfiguration("no context is set"));
+  const KubeconfigContext* context = Find(kubeconfig.contexts, config.context);
+  if (context == nullptr) return Fail(SystemError("context " + GoQuote(config.context) + " does not exist"));
+  const KubeconfigCluster* cluster = Find(kubeconfig.clusters, context->cluster);
+  if (cluster == nullptr) return Fail(SystemError("cluster " + GoQuote(context->cluster) + " does not exist"));
+  if (cluster->server.empty()) return Fail(InvalidConfiguration("cluster " + GoQuote(context->cluster) + " has no server defined"));
+  if (!cluster->proxy_url.empty()) return Fail(InvalidConfiguration("cluster " + GoQuote(context->cluster) + " has a proxy-url, which is not supported"));
+  config.server = cluster->server;
+  config.insecure_skip_tls_verify = cluster->insecure_skip_tls_verify;
+  config.tls_server_name = cluster->tls_server_name;
+  TRY_ASSIGN(config.certificate_authority, TextOrFile(cluster->certificate_authority, cluster->certificate_authority_file));
+  if (!context->ns.empty()) config.ns = context->ns;
+  if (context->user.empty()) return config;
+  const KubeconfigUser* user = Find(kubeconfig.users, context->user);
+  if (user == nullptr) return Fail(SystemError("auth info " + GoQuote(context->user) + " does not exist"));
+  if (user->exec || user->auth_provider) {
+    return Fail(InvalidConfiguration("user " + GoQuote(context->user) + " uses a credential plugin, which is not supported"));
   }
-  std::shared_ptr<http::Handler> transport = std::make_shared<http::Client>(runtime, std::move(options));
-  if (!access.token.empty()) transport = std::make_shared<TokenTransport>(transport, access.token);
-  return transport;
+  TRY_ASSIGN(config.client_certificate, TextOrFile(user->client_certificate, user->client_certificate_file));
+  TRY_ASSIGN(config.client_key, TextOrFile(user->client_key, user->client_key_file));
+  config.token = user->token;
+  config.token_file = user->token_file;
+  config.username = user->username;
+  config.password = user->password;
+  config.impersonate_user = user->impersonate;
+  return config;
+}
+
+Result<ClientConfig> InClusterConfig(const KubeconfigOptions& options) {
+  if (options.service_host.empty() || options.service_port.empty()) {
+    return Fail(SystemError("unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"));
+  }
+  ClientConfig config;
+  bool ipv6 = options.service_host.find(':') != std::string::npos;
+  config.server = "https://" + (ipv6 ? "[" + options.service_host + "]" : options.service_host) + ":" + options.service_port;
+  config.token_file = options.service_account_directory + "/token";
+  TRY(ReadFile(config.token_file));
+  TRY_ASSIGN(config.certificate_authority, ReadFile(options.service_account_directory + "/ca.crt"));
+  if (auto ns = ReadFile(options.service_account_directory + "/namespace"); ns && !ns->empty()) config.ns = *ns;
+  return config;
+}
+
+Result<ClientConfig> LoadClientConfig(const KubeconfigOptions& options) {
+  TRY_ASSIGN(Kubeconfig kubeconfig, LoadKubeconfig(options));
+  bool said = !options.context.empty() || !kubeconfig.current_context.empty() || !options.explicit_file.empty();
+  if (!said && !options.service_host.empty()) return InClusterConfig(options);
+  return ResolveContext(kubeconfig, options.context);
 }
 
 }  // namespace homeostat::sdk

@@ -31,6 +31,7 @@ struct ListOptions {
   std::string resource_version_match;
   int64_t limit = 0;
   std::string continue_token;
+  bool metadata_only = false;           // items are PartialObjectMetadata: no more than kind, apiVersion and metadata
 };
 
 struct ListResult {
@@ -66,6 +67,7 @@ struct WatchOptions {
   bool allow_bookmarks = true;
   bool send_initial_events = false;     // stream the list first; ends with a bookmark annotated k8s.io/initial-events-end
   int64_t timeout_seconds = 0;
+  bool metadata_only = false;           // as for lists
 };
 
 // One watch. Destroying it ends the watch.

@@ -17,10 +17,14 @@ struct InformerOptions {
   std::string ns;                       // empty: all namespaces
   std::string label_selector, field_selector;
   Duration resync{0};                   // calls the handlers for everything again this often; 0: never
+  bool metadata_only = false;           // objects are PartialObjectMetadata: kind, apiVersion and metadata
+  // Asks for the list as the beginning of the watch (sendInitialEvents); where a server refuses that, lists.
+  bool stream_list = true;
 };
 
-// What changed. `previous` is null for additions, `current` for deletions. A missed deletion is told after a relist with
-// the last state known.
+// What changed. `previous` is null for additions; `current` for deletions, with the last state in `previous`. A deletion
+// that no watch has shown is told after the next list, with the last state known; an object that was replaced by another of
+// the same name is a deletion and an addition. With a resync both are the same.
 struct Change {
   object::DocumentPtr previous, current;
 };
@@ -28,13 +32,18 @@ struct Change {
 // Values of an index for one object, e.g. the owner's uid or spec.nodeName.
 using IndexFunction = std::function<void(const object::Value& object, std::vector<std::string>& values)>;
 
+//
+// Its states, by what is known: nothing → listing → (the list is whole) in step: watching from the last version seen. A
+// watch that ends or breaks is opened again from there, with a growing, jittered pause after failures; only a version that
+// the server no longer has (410), or does not have yet, leads back to listing. Events that repeat what is known are dropped.
 class Informer {
  public:
   Informer(Runtime& runtime, Client client, const schema::Kind& kind, InformerOptions options = {});
   ~Informer();
   Informer(const Informer&) = delete;
 
-  // Both before Start. Handlers run on the loop in order of events; they must not block.
+  // Handlers run on the loop in order of events; they must not block, nor destroy the informer. One that is added late
+  // hears of everything that is there as additions. An index of a name that there is already is not added again.
   void AddHandler(std::function<void(const Change&)> handler);
   void AddIndex(std::string name, IndexFunction function);
   void Start();   // lists and watches until destroyed: reconnects with back-off, relists on 410
@@ -46,11 +55,18 @@ class Informer {
   std::vector<object::DocumentPtr> ByIndex(std::string_view index, std::string_view value) const;
   size_t size() const;
   const schema::Kind& kind() const;
+  // The version up to which the copy is known to be in step; empty before the first list. Versions are compared by
+  // ReachedVersion.
+  const std::string& resource_version() const;
 
  private:
   struct State;
   std::shared_ptr<State> state_;
 };
+
+// Whether `version` is `other` or a later one, as resource versions of one kind may be compared (decimal numbers); false
+// where one of them is none.
+bool ReachedVersion(std::string_view version, std::string_view other);
 
 // Typed reading of an Informer.
 template <class T>
@@ -84,6 +100,8 @@ class InformerFactory {
   Informer& For(const schema::Kind& kind);
   template <class T>
   Informer& For() { return For(T::SchemaKind()); }
+  // For those who need no more than metadata: the informer of whole objects if somebody has asked for that one already.
+  Informer& ForMetadata(const schema::Kind& kind);
   // Starts those that have been asked for since; waits for their first lists.
   void Start();
   Task<void> WaitForSync();

@@ -72,9 +72,7 @@ void TakeListMeta(const Value& metadata, ListResult& list) {
   list.continue_token = metadata.Get("continue").AsString();
 }
 
-Status NotAList(const schema::Kind& kind) {
-  return SystemError("the server answered a list of " + std::string(kind.plural) + " with something else");
-}
+Status NotAList(const ListType& list) { return SystemError("the server answered with something else than a " + std::string(list.kind)); }
 
 Result<object::DocumentPtr> DecodeProtobufItem(const BodyType& type, std::string_view bytes) {
   auto document = std::make_shared<object::Document>();
@@ -84,22 +82,21 @@ Result<object::DocumentPtr> DecodeProtobufItem(const BodyType& type, std::string
   return document;
 }
 
-Result<ListResult> DecodeProtobufList(const schema::Kind& kind, std::string_view body) {
-  const schema::Field* metadata = kind.list_type->FindField("metadata");
-  const schema::Field* items = kind.list_type->FindField("items");
-  if (metadata == nullptr || items == nullptr) return Fail(NotAList(kind));
+Result<ListResult> DecodeProtobufList(const ListType& type, std::string_view body) {
+  const schema::Field* metadata = type.type->FindField("metadata");
+  const schema::Field* items = type.type->FindField("items");
+  if (metadata == nullptr || items == nullptr) return Fail(NotAList(type));
   TRY_ASSIGN(object::ProtobufEnvelope envelope, object::ParseProtobufEnvelope(body));
-  if (envelope.kind != kind.list_kind) return Fail(NotAList(kind));
-  BodyType item_type{kind.type, kind.gvk};
+  if (envelope.kind != type.kind) return Fail(NotAList(type));
   ListResult list;
   object::Arena scratch;
-  object::WireReader reader(envelope.raw, kind.list_kind);
+  object::WireReader reader(envelope.raw, type.kind);
   while (reader.Next()) {
     if (reader.field() == metadata->number && reader.Expect(object::WireType::kLength, "metadata")) {
       TRY_ASSIGN(Value value, schema::DecodeProtobuf(scratch, reader.Bytes(), *metadata->type));
       TakeListMeta(value, list);
     } else if (reader.field() == items->number && reader.Expect(object::WireType::kLength, "items")) {
-      TRY_ASSIGN(object::DocumentPtr item, DecodeProtobufItem(item_type, reader.Bytes()));
+      TRY_ASSIGN(object::DocumentPtr item, DecodeProtobufItem(type.item, reader.Bytes()));
       list.items.push_back(std::move(item));
     } else if (reader.ok()) {
       reader.Skip();
@@ -109,21 +106,20 @@ Result<ListResult> DecodeProtobufList(const schema::Kind& kind, std::string_view
   return list;
 }
 
-Result<ListResult> DecodeJsonList(const schema::Kind& kind, std::string_view body) {
+Result<ListResult> DecodeJsonList(const ListType& type, std::string_view body) {
   object::Arena parsed;
   TRY_ASSIGN(Value root, object::ParseJson(parsed, body));
   std::string_view name = root.Get("kind").AsString();
-  if (!root.IsObject() || (!name.empty() && name != kind.list_kind)) return Fail(NotAList(kind));
-  BodyType item_type{kind.type, kind.gvk};
+  if (!root.IsObject() || (!name.empty() && name != type.kind)) return Fail(NotAList(type));
   ListResult list;
   TakeListMeta(root.Get("metadata"), list);
   for (const Value& item : root.Get("items").items()) {
     object::Arena scratch;
     schema::ConformReport report{.collect = false, .problems = {}};
-    TRY_ASSIGN(Value typed, schema::Conform(scratch, item, *kind.type, report));
+    TRY_ASSIGN(Value typed, schema::Conform(scratch, item, *type.item.type, report));
     auto document = std::make_shared<object::Document>();
     Value copy = object::DeepCopy(document->arena(), typed);
-    document->set_root(AddTypeMeta(document->arena(), item_type, copy));
+    document->set_root(AddTypeMeta(document->arena(), type.item, copy));
     list.items.push_back(std::move(document));
   }
   return list;
@@ -175,9 +171,22 @@ Result<object::DocumentPtr> DecodeBody(const BodyType& expected, Bytes body) {
   return document;
 }
 
-Result<ListResult> DecodeList(const schema::Kind& kind, Bytes body) {
-  if (kind.type == nullptr || (kind.list_type == nullptr && object::HasProtobufPrefix(body.view()))) return Fail(NotAList(kind));
-  auto list = object::HasProtobufPrefix(body.view()) ? DecodeProtobufList(kind, body.view()) : DecodeJsonList(kind, body.view());
+BodyType ItemTypeOf(const schema::Kind& kind, bool metadata_only) {
+  static constexpr schema::GroupVersionKind kMetadata{"meta.k8s.io", "v1", "PartialObjectMetadata"};
+  if (metadata_only) return {&api::meta::v1::PartialObjectMetadata::SchemaType(), kMetadata};
+  return {kind.type, kind.gvk};
+}
+
+ListType ListTypeOf(const schema::Kind& kind, bool metadata_only) {
+  BodyType item = ItemTypeOf(kind, metadata_only);
+  if (!metadata_only) return {item, kind.list_type, kind.list_kind};
+  return {item, &api::meta::v1::PartialObjectMetadataList::SchemaType(), "PartialObjectMetadataList"};
+}
+
+Result<ListResult> DecodeList(const ListType& type, Bytes body) {
+  bool protobuf = object::HasProtobufPrefix(body.view());
+  if (protobuf && type.type == nullptr) return Fail(NotAList(type));
+  auto list = protobuf ? DecodeProtobufList(type, body.view()) : DecodeJsonList(type, body.view());
   if (!list) return Fail(SystemError("decode the server's list: " + list.error().message()));
   return list;
 }

@@ -31,8 +31,18 @@ Bytes EncodeBody(const BodyType& type, const object::Value& object, bool protobu
 // point into the bytes, which the document then keeps.
 Result<object::DocumentPtr> DecodeBody(const BodyType& expected, Bytes body);
 
+// What a list is and holds.
+struct ListType {
+  BodyType item;
+  const schema::Type* type = nullptr;   // null: the list can't be read as protobuf
+  std::string_view kind;
+};
+// What reading a kind gives, whole objects or their metadata alone.
+BodyType ItemTypeOf(const schema::Kind& kind, bool metadata_only);
+ListType ListTypeOf(const schema::Kind& kind, bool metadata_only);
+
 // An answer to a list; each item becomes a document of its own that does not keep the others' memory.
-Result<ListResult> DecodeList(const schema::Kind& kind, Bytes body);
+Result<ListResult> DecodeList(const ListType& list, Bytes body);
 
 // The error that an answer of code 400 or more stands for.
 Status StatusFromResponse(const http::Response& head, Bytes body);
