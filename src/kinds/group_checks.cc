@@ -112,16 +112,6 @@ void CheckFullyQualifiedDomainName(std::string_view value, const FieldPath& path
   }
 }
 
-void CheckCsiDriverName(std::string_view value, const FieldPath& path, FieldErrors& errors) {
-  constexpr int64_t kMaxLength = 63;
-  if (value.empty()) errors.Required(path);
-  if (static_cast<int64_t>(value.size()) > kMaxLength) errors.TooLong(path, kMaxLength);
-  if (value.empty()) return;
-  std::string lower(value);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  AddInvalid(errors, path, value, object::IsDNS1123Subdomain(lower));
-}
-
 std::vector<std::string> NameIsPathSegment(std::string_view name, bool) { return object::IsValidPathSegmentName(name); }
 std::vector<std::string> NameIsAnything(std::string_view, bool) { return {}; }
 

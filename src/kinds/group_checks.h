@@ -33,8 +33,6 @@ void CheckPathSegment(std::string_view value, const FieldPath& path, FieldErrors
 void CheckDomainPrefixedPath(std::string_view value, const FieldPath& path, FieldErrors& errors);
 // Two labels or more, which a final dot may follow; Required if there is none.
 void CheckFullyQualifiedDomainName(std::string_view value, const FieldPath& path, FieldErrors& errors);
-// The name of a storage driver: Required, at most 63 characters.
-void CheckCsiDriverName(std::string_view value, const FieldPath& path, FieldErrors& errors);
 
 std::vector<std::string> NameIsPathSegment(std::string_view name, bool prefix);
 std::vector<std::string> NameIsAnything(std::string_view name, bool prefix);
