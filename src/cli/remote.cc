@@ -11,6 +11,7 @@
 #include "homeostat/object/yaml.h"
 #include "homeostat/sdk/client.h"
 #include "homeostat/sdk/kubeconfig.h"
+#include "homeostat/sdk/transport.h"
 
 namespace homeostat::cli {
 namespace {
@@ -19,7 +20,9 @@ using object::Value;
 
 // Runs one task against the cluster of the kubeconfig; its result is the exit code.
 int RunRemote(const RemoteOptions& remote, const std::function<Task<Result<void>>(sdk::Client&, const std::string& ns, Runtime&)>& work) {
-  auto access = sdk::LoadClusterAccess(remote.kubeconfig);
+  sdk::KubeconfigOptions where = sdk::KubeconfigOptions::FromEnvironment();
+  if (!remote.kubeconfig.empty()) where.explicit_file = remote.kubeconfig;
+  auto access = sdk::LoadClientConfig(where);
   if (!access) {
     fmt::print(stderr, "homeostat: {}\n", access.error().message());
     return 1;
