@@ -7,7 +7,6 @@ std::span<const Behaviour* const> CoreBehaviours() {
       &kComponentStatusBehaviour,
       &kConfigMapBehaviour,
       &kEndpointsBehaviour,
-      &kEventBehaviour,
       &kLimitRangeBehaviour,
       &kNamespaceBehaviour,
       &kNodeBehaviour,

@@ -8,7 +8,6 @@ namespace homeostat::kinds {
 extern const Behaviour kComponentStatusBehaviour;
 extern const Behaviour kConfigMapBehaviour;
 extern const Behaviour kEndpointsBehaviour;
-extern const Behaviour kEventBehaviour;
 extern const Behaviour kLimitRangeBehaviour;
 extern const Behaviour kNamespaceBehaviour;
 extern const Behaviour kNodeBehaviour;

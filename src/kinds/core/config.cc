@@ -38,7 +38,7 @@ void ValidateConfigMap(RuleContext&, Value map, FieldErrors& errors) {
   Value data = map.Get("data"), binary = map.Get("binaryData");
   size_t bytes = CheckKeys(data, FieldPath("data"), binary, "binaryData", errors);
   bytes += CheckKeys(binary, FieldPath("binaryData"), Value(), "", errors);
-  if (bytes > kMaxBytes) errors.TooLong(FieldPath(""), kMaxBytes);
+  if (bytes > kMaxBytes) errors.TooLong(FieldPath().Key(""), kMaxBytes);
 }
 
 void ValidateConfigMapUpdate(RuleContext& context, Value map, Value old, FieldErrors& errors) {

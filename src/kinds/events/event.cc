@@ -165,9 +165,16 @@ Value Cell(object::Arena& arena, std::string_view cell, Value event, WallTime no
   return TextCell(arena, message.substr(begin, message.find_last_not_of(kSpace) - begin + 1));
 }
 
+// Old events say in source what new ones say in reportingComponent.
+std::optional<std::string> Selectable(Value event, std::string_view field) {
+  if (field != "source") return std::nullopt;
+  std::string_view component = event.Get("source").Get("component").AsString();
+  return std::string(component.empty() ? event.Get("reportingComponent").AsString() : component);
+}
+
 }  // namespace
 
 const Behaviour kEvent{.group = "", .kind = "Event", .validate_create = CheckNew, .validate_update = CheckUpdate, .cell = Cell,
-                       .convert = Convert};
+                       .selectable = Selectable, .convert = Convert};
 
 }  // namespace homeostat::kinds
