@@ -19,7 +19,7 @@ unit() {
   local tests=build/*_test
   for t in $tests; do [ -x "$t" ] && run "unit: $(basename "$t")" "$t" --gtest_brief=1; done
 }
-tidy() { run "tidy" python3 tests/tidy.py; }
+tidy() { run "tidy" python3 tests/tidy.py; run "headers" tests/headers_test.sh; }
 golden() { run "golden replay" tests/golden/run.sh; }
 e2e() { for t in tests/e2e/*_test.sh; do [ -e "$t" ] && run "e2e: $(basename "$t" .sh)" bash "$t"; done; }
 
