@@ -440,7 +440,7 @@ Value WithTypeMeta(Arena& arena, const Type& type, const Value& value, std::stri
     int index = type.FieldIndex(name);
     if (index < 0) return;
     std::string_view table_name = type.fields[static_cast<size_t>(index)].name;
-    builder.SetField(static_cast<uint16_t>(index), table_name, text.empty() ? Value() : Value::StringRef(text));
+    builder.SetField(static_cast<uint16_t>(index), table_name, text.empty() ? Value() : Value::String(arena, text));
   };
   set("kind", kind);
   set("apiVersion", api_version);

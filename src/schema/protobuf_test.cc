@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "homeostat/object/json.h"
@@ -107,6 +108,19 @@ TEST(Protobuf, PartsWithoutEndAreRefusedInTime) {
   std::string part = Bytes(2, Bytes(10, std::string(1000, 'n'))), bytes;
   for (int i = 0; i < 1000; ++i) bytes += part;
   EXPECT_EQ(Decoded(pod, bytes), "error: proto: message comes in too many parts");
+}
+
+// Callers put the version together on the spot.
+TEST(Protobuf, TypeMetaOutlivesTheTextsItWasMadeFrom) {
+  Arena arena;
+  const Type& type = *test::FindType("v1 Pod");
+  std::string version = "coordination.example.com/v1alpha1", kind = "SomethingWithALongName";
+  ASSERT_GE(type.FieldIndex("apiVersion"), 0);
+  Value value = WithTypeMeta(arena, type, Value::EmptyObject(), version, kind);
+  std::ranges::fill(version, 'x');
+  std::ranges::fill(kind, 'x');
+  EXPECT_EQ(value.Get("apiVersion").AsString(), "coordination.example.com/v1alpha1");
+  EXPECT_EQ(value.Get("kind").AsString(), "SomethingWithALongName");
 }
 
 // Whatever a mutation of good bytes decodes to encodes to something that decodes to the same.

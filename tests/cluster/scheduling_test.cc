@@ -165,6 +165,7 @@ TEST_F(SchedulingTest, LeasesAreRenewed) {
   Start(Nodes(2));
   auto renewed = [&] {
     auto lease = Await(client_->Get<api::coordination::v1::Lease>("kube-node-lease", "sim-node-1"));
+    EXPECT_TRUE(lease) << lease.error().message();
     return lease ? std::string((*lease)->spec().renew_time()) : std::string();
   };
   std::string first = renewed();
@@ -226,11 +227,10 @@ TEST_F(SchedulingTest, PodsEndByThemselvesOrWhenDeleted) {
 
 TEST_F(SchedulingTest, ImportantPodsTakeThePlaceOfOthers) {
   Start(Nodes(1, "1"));
-  Create<api::core::v1::ConfigMap>(R"({"metadata":{"namespace":"default","name":"unrelated"}})");
   CreatePod("low-1");
   CreatePod("low-2");
   ASSERT_TRUE(Eventually([&] { return HasPhase("low-1", "Running") && HasPhase("low-2", "Running"); }, seconds(30)));
-  CreatePod("high", R"("priorityClassName":"system-cluster-critical",)");
+  CreatePod("high", R"("priorityClassName":"system-cluster-critical","priority":2000000000,)");
   ASSERT_TRUE(Eventually([&] { return HasPhase("high", "Running"); }, minutes(1))) << ConditionMessage("high");
   EXPECT_NE(static_cast<bool>(GetPod("low-1")), static_cast<bool>(GetPod("low-2")));
   runtime_->RunFor(seconds(2));

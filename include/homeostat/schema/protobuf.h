@@ -32,7 +32,7 @@ Result<object::Value> DecodeProtobuf(object::Arena& arena, std::string_view byte
 // The same for bytes in the envelope; kind and apiVersion of the tree come from there.
 Result<object::Value> DecodeProtobufObject(object::Arena& arena, std::string_view bytes, const Type& type);
 
-// The tree with kind and apiVersion set (empty ones are left out), as decoding the envelope does.
+// The tree with kind and apiVersion set (empty ones are left out), as decoding the envelope does. Both are copied.
 object::Value WithTypeMeta(object::Arena& arena, const Type& type, const object::Value& value,
                            std::string_view api_version, std::string_view kind);
 
