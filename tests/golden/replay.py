@@ -136,8 +136,11 @@ class Conversation:
             result = []
 
             def collect():
-                result.append(self.connections.watch(wanted['path'], step.get('headers', {}), wanted.get('count', 100),
-                                                     wanted.get('seconds', 3)))
+                try:
+                    result.append(self.connections.watch(wanted['path'], step.get('headers', {}), wanted.get('count', 100),
+                                                         wanted.get('seconds', 3)))
+                except Exception as error:  # told by the step that collects
+                    result.append(error)
             thread = threading.Thread(target=collect, daemon=True)
             thread.start()
             self.watches[key] = thread, result
@@ -148,6 +151,8 @@ class Conversation:
         thread.join(60)
         if not result:
             raise TimeoutError('the watch does not end')
+        if isinstance(result[0], Exception):
+            raise result[0]
         code, events = result[0]
         if isinstance(events, list) and not step.get('bookmarks'):
             events = [event for event in events if event.get('type') != 'BOOKMARK']
