@@ -38,7 +38,7 @@ std::string ScalarText(const Value& value) {
 
 Result<Selection> Selection::Make(const ListQuery& query, const Resource& resource) {
   Selection selection;
-  selection.resource_ = &resource;
+  selection.resource_ = resource;
   TRY_ASSIGN(selection.labels_, object::LabelSelector::Parse(query.label_selector));
   TRY_ASSIGN(selection.fields_, object::FieldSelector::Parse(query.field_selector));
   for (const object::FieldRequirement& requirement : selection.fields_.requirements()) {
@@ -50,10 +50,10 @@ Result<Selection> Selection::Make(const ListQuery& query, const Resource& resour
 std::string Selection::FieldText(const Value& object, std::string_view label) const {
   if (label == "metadata.name") return std::string(MetadataString(object, "name"));
   if (label == "metadata.namespace") return std::string(MetadataString(object, "namespace"));
-  if (resource_->behaviour->selectable != nullptr) {
-    if (auto text = resource_->behaviour->selectable(object, label)) return *std::move(text);
+  if (resource_.behaviour->selectable != nullptr) {
+    if (auto text = resource_.behaviour->selectable(object, label)) return *std::move(text);
   }
-  return ScalarText(GetPath(object, SelectablePath(*resource_->kind, label)));
+  return ScalarText(GetPath(object, SelectablePath(*resource_.kind, label)));
 }
 
 bool Selection::Matches(const Value& object) const {

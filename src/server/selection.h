@@ -29,7 +29,7 @@ class Selection {
 
   object::LabelSelector labels_;
   object::FieldSelector fields_;
-  const Resource* resource_ = nullptr;
+  Resource resource_;  // a copy: a watch asks long after its request is gone
 };
 
 }  // namespace homeostat::server
