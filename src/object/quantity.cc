@@ -103,6 +103,23 @@ int CompareDecimals(const cpp_int& a, int64_t a_scale, const cpp_int& b, int64_t
   return Rescale(a, a_scale, scale).compare(Rescale(b, b_scale, scale));
 }
 
+// Rounded to nearest; Boost's own conversion throws where the result is infinite.
+double ToDouble(const cpp_int& number) {
+  cpp_int magnitude = abs(number);
+  if (magnitude == 0) return 0;
+  int shift = static_cast<int>(boost::multiprecision::msb(magnitude)) - 63;
+  double result = 0;
+  if (shift <= 0) {
+    result = static_cast<double>(static_cast<uint64_t>(magnitude));
+  } else {
+    // The lowest bit stands for all that are cut off, so that rounding sees them.
+    uint64_t top = static_cast<uint64_t>(magnitude >> shift);
+    bool rest = (magnitude & ((cpp_int(1) << shift) - 1)) != 0;
+    result = std::ldexp(static_cast<double>(top | (rest ? 1 : 0)), shift);
+  }
+  return number < 0 ? -result : result;
+}
+
 // The low 64 bits, as Go's big.Int gives them.
 int64_t LowBits(const cpp_int& number) {
   uint64_t low = static_cast<uint64_t>(abs(number) & std::numeric_limits<uint64_t>::max());
@@ -269,8 +286,8 @@ Result<Quantity> Quantity::ParseLarge(std::string_view number, int base, int exp
   cpp_int amount(digits);
   if (base == 10) scale -= exponent;
   if (base == 2) amount <<= exponent;
-  if (amount != 0) {
-    if (-kNano - scale > kMostDigits) return Wrong(kNumericWrong);
+  // Numbers with more zeros behind them than anyone would write keep their scale: there is nothing to round.
+  if (amount != 0 && -kNano - scale <= kMostDigits) {
     amount = Rescale(amount, scale, -kNano);
     scale = -kNano;
   }
@@ -298,7 +315,9 @@ std::string Quantity::ToString() const {
   if (IsZero()) return "0";
   if (format_ == Format::kBinarySI && (Compare(Of(-1024)) <= 0 || Compare(Of(1024)) >= 0)) {
     Quantity whole = *this;
-    if (whole.RoundUp(0)) {
+    // What a sum with an absurd exponent left behind is not written out in full.
+    int64_t zeros = large_ ? -int64_t{large_->scale} : scale_;
+    if (zeros <= 2 * kMostDigits && whole.RoundUp(0)) {
       int64_t value = 0;
       if (!whole.large_ && ScaleUp(whole.value_, whole.scale_, value)) return PrintBinary(value);
       std::shared_ptr<const Decimal> decimal = whole.AsDecimal();
@@ -427,7 +446,8 @@ int64_t Quantity::ScaledValue(int scale) const {
   if (places > Digits(large_->unscaled)) return large_->unscaled > 0 ? 1 : 0;
   cpp_int quotient, remainder;
   boost::multiprecision::divide_qr(large_->unscaled, PowerOfTen(static_cast<int>(places)), quotient, remainder);
-  return LowBits(quotient) + (remainder > 0 ? 1 : 0);
+  uint64_t low = static_cast<uint64_t>(LowBits(quotient));
+  return static_cast<int64_t>(low + (remainder > 0 ? 1 : 0));
 }
 
 std::optional<int64_t> Quantity::AsInt64() const {
@@ -439,7 +459,7 @@ std::optional<int64_t> Quantity::AsInt64() const {
 double Quantity::AsApproximateDouble() const {
   if (IsZero()) return 0;  // also with an exponent that a double does not have
   if (!large_) return scale_ == 0 ? static_cast<double>(value_) : static_cast<double>(value_) * std::pow(10.0, scale_);
-  double base = large_->unscaled.convert_to<double>();
+  double base = ToDouble(large_->unscaled);
   return large_->scale == 0 ? base : base * std::pow(10.0, -large_->scale);
 }
 

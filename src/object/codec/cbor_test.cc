@@ -96,7 +96,9 @@ TEST(CborTest, DepthIsBounded) {
   for (char opening : {'\x81', '\x9f', '\xc5'}) {
     EXPECT_EQ(Message(std::string(2000000, opening)), "cbor: exceeded max nested level 10000");
   }
-  EXPECT_EQ(Message(std::string(9999, '\x81') + "\x80"), "ok");
+  std::string arrays(9999, '\x81');
+  arrays += '\x80';
+  EXPECT_EQ(Message(arrays), "ok");
   std::string maps;
   for (int i = 0; i < 20000; ++i) maps += "\xa1\x41\x61";
   EXPECT_EQ(Message(maps), "cbor: exceeded max nested level 10000");
