@@ -12,6 +12,7 @@
 #include "homeostat/sdk/client.h"
 #include "homeostat/sdk/kubeconfig.h"
 #include "homeostat/sdk/transport.h"
+#include "homeostat/sdk/transport.h"
 
 namespace homeostat::cli {
 namespace {
