@@ -19,9 +19,10 @@ object::DocumentPtr FromJson(const std::string& json) {
 
 PodInfoPtr MakePod(int64_t number, const std::string& spec) {
   std::string name = "p" + std::to_string(number);
-  return ReadPod(FromJson<api::core::v1::Pod>(R"({"metadata":{"namespace":"default","name":")" + name + R"(","uid":")" + name +
-                                              R"(","labels":{"app":"web"}},"spec":{)" + spec +
-                                              R"("containers":[{"name":"c","resources":{"requests":{"cpu":"10m","memory":"10Mi"}}}]}})"));
+  return ReadPod(FromJson<api::core::v1::Pod>(
+      R"({"metadata":{"namespace":"default","name":")" + name + R"(","uid":")" + name +
+      R"(","labels":{"app":"web"}},"spec":{)" + spec +
+      R"("containers":[{"name":"c","resources":{"requests":{"cpu":"10m","memory":"10Mi"}}}]}})"));
 }
 
 void Place(benchmark::State& state, const std::string& spec, bool grouped) {
@@ -55,10 +56,11 @@ void Place(benchmark::State& state, const std::string& spec, bool grouped) {
 void BM_PlacePlain(benchmark::State& state) { Place(state, "", false); }
 void BM_PlaceOfService(benchmark::State& state) { Place(state, "", true); }
 void BM_PlaceHardSpread(benchmark::State& state) {
-  Place(state,
-        R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"DoNotSchedule",
+  Place(
+      state,
+      R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"DoNotSchedule",
            "labelSelector":{"matchLabels":{"app":"web"}}}],)",
-        false);
+      false);
 }
 BENCHMARK(BM_PlacePlain)->Arg(100)->Arg(1000)->Arg(5000);
 BENCHMARK(BM_PlaceOfService)->Arg(1000);

@@ -31,7 +31,7 @@ std::string Failure::Message() const {
   } else {
     std::vector<std::string> parts;
     for (const auto& [reason, count] : reasons) parts.push_back(std::to_string(count) + " " + reason);
-    std::ranges::sort(parts);                    // as text, counts first
+    std::ranges::sort(parts);  // as text, counts first
     for (size_t i = 0; i < parts.size(); ++i) message += (i == 0 ? " " : ", ") + parts[i];
     if (!parts.empty()) message += ".";
   }

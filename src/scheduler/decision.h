@@ -13,9 +13,9 @@ namespace homeostat::scheduler {
 // Why a pod got no node.
 struct Failure {
   size_t nodes = 0;
-  std::string prefilter_message;                 // set: no node was looked at
-  std::map<std::string, size_t> reasons;         // how many nodes for each reason
-  std::vector<size_t> resolvable;                // slots where removing pods may help
+  std::string prefilter_message;          // set: no node was looked at
+  std::map<std::string, size_t> reasons;  // how many nodes for each reason
+  std::vector<size_t> resolvable;         // slots where removing pods may help
   PluginSet plugins = 0;
   std::string preemption_message;
   // "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s). preemption: …"
@@ -23,7 +23,7 @@ struct Failure {
 };
 
 struct Decision {
-  std::string node;                              // empty: see failure
+  std::string node;  // empty: see failure
   std::optional<Failure> failure;
   VolumePlan volumes;
 };
@@ -50,8 +50,8 @@ class Decider {
 // Whether the slot can run the pod, also with pods of no lower priority that are nominated to it counted in.
 PluginSet FilterWithNominated(const Cycle& cycle, size_t slot, Refusal& refusal);
 
-// The pods to remove so that `pod` fits on a node. Needs are counted exactly: of the pods of lower priority as few and as
-// unimportant ones as can be. Sets failure.preemption_message where there is no such node.
+// The pods to remove so that `pod` fits on a node. Needs are counted exactly: of the pods of lower priority as few and
+// as unimportant ones as can be. Sets failure.preemption_message where there is no such node.
 struct Preemption {
   std::string node;
   std::vector<PodInfoPtr> victims;

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::string_view kPlain = R"("containers":[{"name":"c"}])";
 
-std::string Priority(int priority, std::string_view cpu) { return R"("priority":)" + std::to_string(priority) + "," + Requests(cpu, "1Mi"); }
+std::string Priority(int priority, std::string_view cpu) {
+  return R"("priority":)" + std::to_string(priority) + "," + Requests(cpu, "1Mi");
+}
 
 class DecisionTest : public testing::Test {
  protected:
@@ -38,14 +40,17 @@ TEST_F(DecisionTest, SaysWhyNoNodeWillDo) {
   table_.SetNode(MakeNode("b", "", R"("taints":[{"key":"k","effect":"NoSchedule"}])"));
   table_.SetNode(MakeNode("c", "", R"("taints":[{"key":"k","effect":"NoSchedule"}])"));
   EXPECT_EQ(Message(pod),
-            "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s). preemption: 0/3 nodes are available: "
+            "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s). preemption: 0/3 nodes "
+            "are available: "
             "3 Preemption is not helpful for scheduling.");
   table_.SetNode(MakeNode("a"));
   table_.AddPod(MakePod("old", Requests("2", "1Gi")), "a");
   EXPECT_EQ(Message(pod),
-            "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s). preemption: 0/3 nodes are available: "
+            "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s). preemption: 0/3 nodes "
+            "are available: "
             "1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.");
-  PodInfoPtr claiming = MakePod("q", R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}],"containers":[{"name":"c"}])");
+  PodInfoPtr claiming = MakePod(
+      "q", R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}],"containers":[{"name":"c"}])");
   EXPECT_EQ(Message(claiming),
             "0/3 nodes are available: persistentvolumeclaim \"data\" not found. preemption: 0/3 nodes are available: "
             "3 Preemption is not helpful for scheduling.");
@@ -57,17 +62,22 @@ TEST_F(DecisionTest, SaysWhyNoNodeWillDo) {
 TEST_F(DecisionTest, PodsPinnedToANodeLookAtNoOther) {
   for (std::string_view name : {"a", "b", "c"}) table_.SetNode(MakeNode(name, "", "", "1"));
   auto pinned = [](std::string cpu) {
-    return MakePod("p", R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
-        {"matchFields":[{"key":"metadata.name","operator":"In","values":["b"]}]}]}}},)" + Requests(cpu, "1Mi"));
+    return MakePod(
+        "p", R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+        {"matchFields":[{"key":"metadata.name","operator":"In","values":["b"]}]}]}}},)" +
+                 Requests(cpu, "1Mi"));
   };
   EXPECT_EQ(Message(pinned("1")), "on b");
-  EXPECT_EQ(Message(pinned("2")),
-            "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]. preemption: "
-            "0/3 nodes are available: 3 Preemption is not helpful for scheduling.");
+  EXPECT_EQ(
+      Message(pinned("2")),
+      "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]. preemption: "
+      "0/3 nodes are available: 3 Preemption is not helpful for scheduling.");
 }
 
 TEST_F(DecisionTest, SpreadsEqualReplicasEvenly) {
-  for (int i = 0; i < 5; ++i) table_.SetNode(MakeNode("n" + std::to_string(i), R"("topology.kubernetes.io/zone":"z)" + std::to_string(i % 2) + "\""));
+  for (int i = 0; i < 5; ++i)
+    table_.SetNode(
+        MakeNode("n" + std::to_string(i), R"("topology.kubernetes.io/zone":"z)" + std::to_string(i % 2) + "\""));
   group_ = object::LabelSelector::Parse("app=web").value();
   std::map<std::string, int> placed;
   for (int i = 0; i < 50; ++i) {
@@ -85,12 +95,14 @@ TEST_F(DecisionTest, PrefersWhatItIsAskedTo) {
   table_.SetNode(MakeNode("a", R"("disk":"hdd","zone":"1")"));
   table_.SetNode(MakeNode("b", R"("disk":"ssd","zone":"2")"));
   table_.SetNode(MakeNode("c", R"("disk":"hdd","zone":"3")", R"("taints":[{"key":"k","effect":"PreferNoSchedule"}])"));
-  auto prefer_ssd = MakePod("p", R"("affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,
+  auto prefer_ssd =
+      MakePod("p", R"("affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,
       "preference":{"matchExpressions":[{"key":"disk","operator":"In","values":["ssd"]}]}}]}},"containers":[{"name":"c"}])");
   EXPECT_EQ(Message(prefer_ssd), "on b");
   table_.AddPod(MakePod("friend", kPlain, R"("labels":{"app":"db"})"), "a");
   auto near = [](std::string kind) {
-    return MakePod("p", R"("affinity":{")" + kind + R"(":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":10,"podAffinityTerm":{
+    return MakePod("p", R"("affinity":{")" + kind +
+                            R"(":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":10,"podAffinityTerm":{
         "topologyKey":"zone","labelSelector":{"matchLabels":{"app":"db"}}}}]}},"containers":[{"name":"c"}])");
   };
   EXPECT_EQ(Message(near("podAffinity")), "on a");
@@ -137,8 +149,8 @@ TEST_F(DecisionTest, NeverOvercommits) {
     VolumeTable volumes;
     Decider decider(table, volumes, {}, seed);
     for (int i = 0; i < 12; ++i) {
-      table.SetNode(MakeNode("n" + std::to_string(i), "", "", std::to_string(1 + random() % 4), std::to_string(1 + random() % 8) + "Gi",
-                             static_cast<int>(3 + random() % 10)));
+      table.SetNode(MakeNode("n" + std::to_string(i), "", "", std::to_string(1 + random() % 4),
+                             std::to_string(1 + random() % 8) + "Gi", static_cast<int>(3 + random() % 10)));
     }
     std::vector<PodInfoPtr> placed;
     size_t refused = 0;
@@ -149,7 +161,8 @@ TEST_F(DecisionTest, NeverOvercommits) {
         placed.erase(placed.begin() + static_cast<ptrdiff_t>(index));
       } else {
         PodInfoPtr pod = MakePod("s" + std::to_string(step), R"("priority":)" + std::to_string(random() % 3) + "," +
-                                                                 Requests(std::to_string(50 + random() % 1500) + "m", std::to_string(1 + random() % 2000) + "Mi"));
+                                                                 Requests(std::to_string(50 + random() % 1500) + "m",
+                                                                          std::to_string(1 + random() % 2000) + "Mi"));
         Decision decision = decider.Decide(*pod);
         if (decision.failure) {
           ++refused;

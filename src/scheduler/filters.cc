@@ -13,8 +13,8 @@ bool ToleratesUnschedulable(const PodInfo& pod) {
 }
 
 // A resource that is short even on an empty node can't be had by removing pods.
-void CheckResource(std::string_view name, int64_t asked, int64_t used, int64_t allocatable, bool& fits, bool& resolvable,
-                   Refusal& refusal) {
+void CheckResource(std::string_view name, int64_t asked, int64_t used, int64_t allocatable, bool& fits,
+                   bool& resolvable, Refusal& refusal) {
   if (asked <= 0 || asked <= allocatable - used) return;
   fits = false;
   if (asked > allocatable) resolvable = false;
@@ -60,7 +60,8 @@ bool FilterNodeAffinity(const Cycle& cycle, size_t slot, Refusal& refusal) {
 bool FilterNodePorts(const Cycle& cycle, size_t slot, Refusal& refusal) {
   for (const HostPort& wanted : cycle.pod->ports) {
     for (const HostPort& used : NodeAt(cycle, slot).used_ports) {
-      if (wanted.Conflicts(used)) return refusal.Because("node(s) didn't have free ports for the requested pod ports", true);
+      if (wanted.Conflicts(used))
+        return refusal.Because("node(s) didn't have free ports for the requested pod ports", true);
     }
   }
   return true;
@@ -74,7 +75,8 @@ bool FilterNodeResourcesFit(const Cycle& cycle, size_t slot, Refusal& refusal) {
     fits = false;
     refusal.reasons.push_back("Too many pods");
   }
-  CheckResource("cpu", asked.milli_cpu, node.requested.milli_cpu, node.allocatable.milli_cpu, fits, resolvable, refusal);
+  CheckResource("cpu", asked.milli_cpu, node.requested.milli_cpu, node.allocatable.milli_cpu, fits, resolvable,
+                refusal);
   CheckResource("memory", asked.memory, node.requested.memory, node.allocatable.memory, fits, resolvable, refusal);
   CheckResource("ephemeral-storage", asked.ephemeral_storage, node.requested.ephemeral_storage,
                 node.allocatable.ephemeral_storage, fits, resolvable, refusal);
@@ -88,13 +90,16 @@ bool FilterNodeResourcesFit(const Cycle& cycle, size_t slot, Refusal& refusal) {
 bool FilterVolumeRestrictions(const Cycle& cycle, size_t, Refusal& refusal) {
   if (!cycle.volume_needs.claim_in_use) return true;
   return refusal.Because(
-      "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod", true);
+      "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another "
+      "pod",
+      true);
 }
 
 bool FilterVolumeBinding(const Cycle& cycle, size_t slot, Refusal& refusal) {
   const VolumeNeeds& needs = cycle.volume_needs;
   const NodeInfo& node = NodeAt(cycle, slot);
-  if (needs.missing_volume) return refusal.Because("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+  if (needs.missing_volume)
+    return refusal.Because("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
   for (const Volume* volume : needs.bound) {
     if (volume->node_affinity && !volume->node_affinity->Matches(node.name, node.labels)) {
       return refusal.Because("node(s) didn't match PersistentVolume's node affinity");
@@ -139,7 +144,8 @@ bool PassesNodeItself(const PodInfo& pod, const NodeInfo& node) {
   if (static_cast<int64_t>(node.pods.size()) + 1 > node.allowed_pods) return false;
   if (short_of(asked.milli_cpu, node.requested.milli_cpu, node.allocatable.milli_cpu)) return false;
   if (short_of(asked.memory, node.requested.memory, node.allocatable.memory)) return false;
-  if (short_of(asked.ephemeral_storage, node.requested.ephemeral_storage, node.allocatable.ephemeral_storage)) return false;
+  if (short_of(asked.ephemeral_storage, node.requested.ephemeral_storage, node.allocatable.ephemeral_storage))
+    return false;
   return std::ranges::none_of(asked.others, [&](const auto& other) {
     return short_of(other.second, node.requested.Other(other.first), node.allocatable.Other(other.first));
   });

@@ -39,7 +39,8 @@ void AddAt(NodeTable& table, std::vector<DomainCounts>& all, const std::string& 
   if (domain >= 0) ForTopology(all, topology).counts[domain] += by;
 }
 
-void AddPreferences(NodeTable& table, const std::vector<AffinityTerm>& terms, int64_t sign, std::vector<DomainCounts>& all) {
+void AddPreferences(NodeTable& table, const std::vector<AffinityTerm>& terms, int64_t sign,
+                    std::vector<DomainCounts>& all) {
   for (const AffinityTerm& term : terms) {
     DomainCounts matching = CountDomains(table, term.matcher, term.topology_key);
     DomainCounts& sums = ForTopology(all, *matching.topology);
@@ -56,7 +57,8 @@ void PrefilterInterPodAffinity(Cycle& cycle) {
   const PodInfo& pod = *cycle.pod;
   for (const auto& [uid, placed] : table.anti_affinity_pods()) {
     for (const AffinityTerm& term : placed.first->anti_affinity) {
-      if (table.Matches(term.matcher, pod)) AddAt(table, cycle.existing_anti_affinity, term.topology_key, placed.second, 1);
+      if (table.Matches(term.matcher, pod))
+        AddAt(table, cycle.existing_anti_affinity, term.topology_key, placed.second, 1);
     }
   }
   // Only pods that fit all the terms count for any of them.
@@ -86,7 +88,8 @@ bool FilterInterPodAffinity(const Cycle& cycle, size_t slot, Refusal& refusal) {
   return true;
 }
 
-bool ScoreInterPodAffinity(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores) {
+bool ScoreInterPodAffinity(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots,
+                           std::vector<int64_t>& scores) {
   NodeTable& table = *cycle.table;
   const PodInfo& pod = *cycle.pod;
   std::vector<DomainCounts> sums;

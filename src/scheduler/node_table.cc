@@ -143,7 +143,9 @@ std::string_view NodeTable::NodeOf(std::string_view uid) const {
 
 void NodeTable::SetNamespace(std::string name, object::DocumentPtr object) {
   object::DocumentPtr& known = namespaces_[std::move(name)];
-  auto labels = [](const object::DocumentPtr& ns) { return api::core::v1::Namespace(ns->root()).metadata().labels().Raw(); };
+  auto labels = [](const object::DocumentPtr& ns) {
+    return api::core::v1::Namespace(ns->root()).metadata().labels().Raw();
+  };
   if (!known || !object::Equal(labels(known), labels(object))) tracked_.clear();
   known = std::move(object);
 }

@@ -15,7 +15,7 @@
 namespace homeostat::scheduler {
 
 struct NodeInfo {
-  bool present = false;                // false: pods name this node, but there is no such object (or the slot is free)
+  bool present = false;  // false: pods name this node, but there is no such object (or the slot is free)
   std::string name;
   object::DocumentPtr document;
   object::Value labels;
@@ -25,12 +25,12 @@ struct NodeInfo {
   int64_t allowed_pods = 0;
   std::vector<PodInfoPtr> pods;
   std::vector<HostPort> used_ports;
-  std::unordered_map<std::string, int64_t> images;   // bytes by name
+  std::unordered_map<std::string, int64_t> images;  // bytes by name
 };
 
 // The nodes by the value of one label; domains are numbered.
 struct Topology {
-  std::vector<int32_t> domain_of;      // by slot; -1: the node has no such label
+  std::vector<int32_t> domain_of;  // by slot; -1: the node has no such label
   int32_t domains = 0;
 };
 
@@ -56,15 +56,19 @@ class NodeTable {
   // Slots; some may be free. A node keeps its slot.
   const std::vector<NodeInfo>& slots() const { return slots_; }
   size_t Find(std::string_view node) const;
-  size_t size() const { return present_; }          // nodes present
+  size_t size() const { return present_; }  // nodes present
 
   bool Matches(const PodMatcher& matcher, const PodInfo& pod) const;
   // How many pods match, by slot. Valid until the next call that changes the table.
   const std::vector<int32_t>& Counts(const PodMatcher& matcher);
   const Topology& TopologyOf(const std::string& key);
   // Pods with required anti-affinity; pods with any other affinity term. By uid.
-  const std::map<std::string, std::pair<PodInfoPtr, size_t>, std::less<>>& anti_affinity_pods() const { return anti_affinity_pods_; }
-  const std::map<std::string, std::pair<PodInfoPtr, size_t>, std::less<>>& affinity_pods() const { return affinity_pods_; }
+  const std::map<std::string, std::pair<PodInfoPtr, size_t>, std::less<>>& anti_affinity_pods() const {
+    return anti_affinity_pods_;
+  }
+  const std::map<std::string, std::pair<PodInfoPtr, size_t>, std::less<>>& affinity_pods() const {
+    return affinity_pods_;
+  }
   size_t NodesWithImage(const std::string& image) const;
   // How many pods on nodes use the claim (namespace/name).
   size_t ClaimUsers(const std::string& claim) const;

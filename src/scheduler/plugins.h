@@ -46,7 +46,7 @@ struct Refusal {
 // A rule that pods in the same domain as counted ones are judged by.
 struct DomainCounts {
   const Topology* topology = nullptr;
-  std::vector<int64_t> counts;         // by domain
+  std::vector<int64_t> counts;  // by domain
   int64_t At(size_t slot) const {
     int32_t domain = topology->domain_of[slot];
     return domain < 0 ? 0 : counts[domain];
@@ -97,7 +97,8 @@ struct ScorePlugin {
   std::string_view name;
   int64_t weight;
   // Scores from 0 to 100 for the slots given, in the same order; false: has no opinion about this pod.
-  bool (*score)(const Cycle& cycle, const DefaultSelector& selector, std::span<const size_t> slots, std::vector<int64_t>& scores);
+  bool (*score)(const Cycle& cycle, const DefaultSelector& selector, std::span<const size_t> slots,
+                std::vector<int64_t>& scores);
 };
 std::span<const ScorePlugin> ScorePlugins();
 
@@ -115,13 +116,20 @@ bool FilterInterPodAffinity(const Cycle& cycle, size_t slot, Refusal& refusal);
 void PrefilterPodTopologySpread(Cycle& cycle);
 void PrefilterInterPodAffinity(Cycle& cycle);
 
-bool ScoreTaintToleration(const Cycle&, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores);
-bool ScoreNodeAffinity(const Cycle&, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores);
-bool ScoreLeastAllocated(const Cycle&, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores);
-bool ScoreBalancedAllocation(const Cycle&, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores);
-bool ScorePodTopologySpread(const Cycle&, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores);
-bool ScoreInterPodAffinity(const Cycle&, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores);
-bool ScoreImageLocality(const Cycle&, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores);
+bool ScoreTaintToleration(const Cycle&, const DefaultSelector&, std::span<const size_t> slots,
+                          std::vector<int64_t>& scores);
+bool ScoreNodeAffinity(const Cycle&, const DefaultSelector&, std::span<const size_t> slots,
+                       std::vector<int64_t>& scores);
+bool ScoreLeastAllocated(const Cycle&, const DefaultSelector&, std::span<const size_t> slots,
+                         std::vector<int64_t>& scores);
+bool ScoreBalancedAllocation(const Cycle&, const DefaultSelector&, std::span<const size_t> slots,
+                             std::vector<int64_t>& scores);
+bool ScorePodTopologySpread(const Cycle&, const DefaultSelector&, std::span<const size_t> slots,
+                            std::vector<int64_t>& scores);
+bool ScoreInterPodAffinity(const Cycle&, const DefaultSelector&, std::span<const size_t> slots,
+                           std::vector<int64_t>& scores);
+bool ScoreImageLocality(const Cycle&, const DefaultSelector&, std::span<const size_t> slots,
+                        std::vector<int64_t>& scores);
 
 // nodeSelector and required node affinity.
 bool MatchesNodeAffinity(const PodInfo& pod, const NodeInfo& node);

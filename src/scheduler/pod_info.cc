@@ -18,8 +18,8 @@ LabelSelector SelectorOf(const object::Value& value) {
 }
 
 // With the pod's own values of the keys, as matchLabelKeys and mismatchLabelKeys ask.
-LabelSelector WithKeys(LabelSelector selector, const object::Value& labels, const schema::ListView<std::string_view>& keys,
-                       SelectorOperator op) {
+LabelSelector WithKeys(LabelSelector selector, const object::Value& labels,
+                       const schema::ListView<std::string_view>& keys, SelectorOperator op) {
   if (keys.empty() || selector.IsNothing()) return selector;
   std::vector<LabelRequirement> requirements = selector.requirements();
   for (std::string_view key : keys) {
@@ -43,7 +43,8 @@ AffinityTerm ReadTerm(const PodInfo& pod, const api::core::v1::PodAffinityTerm& 
     part.namespaces.push_back(pod.ns);
   }
   std::ranges::sort(part.namespaces);
-  part.selector = WithKeys(SelectorOf(from.label_selector().Raw()), pod.labels, from.match_label_keys(), SelectorOperator::kIn);
+  part.selector =
+      WithKeys(SelectorOf(from.label_selector().Raw()), pod.labels, from.match_label_keys(), SelectorOperator::kIn);
   part.selector = WithKeys(std::move(part.selector), pod.labels, from.mismatch_label_keys(), SelectorOperator::kNotIn);
   term.matcher.parts.push_back(std::move(part));
   term.matcher.MakeKey();
@@ -98,7 +99,8 @@ void ReadSpread(const Pod& pod, PodInfo& info) {
     constraint.honor_node_taints = from.node_taints_policy() == "Honor";
     PodMatcher::Part part;
     part.namespaces = {info.ns};
-    part.selector = WithKeys(SelectorOf(from.label_selector().Raw()), info.labels, from.match_label_keys(), SelectorOperator::kIn);
+    part.selector =
+        WithKeys(SelectorOf(from.label_selector().Raw()), info.labels, from.match_label_keys(), SelectorOperator::kIn);
     constraint.matches_self = part.selector.Matches(info.labels);
     constraint.matcher.parts.push_back(std::move(part));
     constraint.matcher.count_terminating = false;
@@ -144,7 +146,8 @@ void PodMatcher::MakeKey() {
   for (const Part& part : parts) {
     for (const std::string& ns : part.namespaces) key.append(ns).append(",");
     key += '|';
-    if (part.namespace_selector) key += (part.namespace_selector->IsNothing() ? "!" : "=") + part.namespace_selector->ToString();
+    if (part.namespace_selector)
+      key += (part.namespace_selector->IsNothing() ? "!" : "=") + part.namespace_selector->ToString();
     key += '|';
     key += part.selector.IsNothing() ? "!" : part.selector.ToString();
     key += ';';

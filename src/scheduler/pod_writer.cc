@@ -29,7 +29,8 @@ std::string ConditionJson(const Pod& pod, std::string_view type, std::string_vie
     }
   }
   std::string json = "{\"type\":" + Quoted(type) + ",\"status\":" + Quoted(status) + ",\"reason\":" + Quoted(reason) +
-                     ",\"message\":" + Quoted(message) + ",\"lastProbeTime\":null,\"lastTransitionTime\":" + Quoted(transition);
+                     ",\"message\":" + Quoted(message) +
+                     ",\"lastProbeTime\":null,\"lastTransitionTime\":" + Quoted(transition);
   if (pod.metadata().generation() > 0) json += ",\"observedGeneration\":" + std::to_string(pod.metadata().generation());
   return json + "}";
 }
@@ -38,7 +39,8 @@ bool SaysSo(const Pod& pod, const Unscheduled& unscheduled) {
   if (unscheduled.nominated_node && pod.status().nominated_node_name() != *unscheduled.nominated_node) return false;
   for (auto condition : pod.status().conditions()) {
     if (condition.type() == "PodScheduled") {
-      return condition.status() == "False" && condition.reason() == unscheduled.reason && condition.message() == unscheduled.message;
+      return condition.status() == "False" && condition.reason() == unscheduled.reason &&
+             condition.message() == unscheduled.message;
     }
   }
   return false;
@@ -60,18 +62,20 @@ Task<Result<void>> PodWriter::Bind(PodInfoPtr pod, std::string node) const {
 
 Task<Result<void>> PodWriter::PatchPodStatus(PodInfoPtr pod, std::string body) const {
   sdk::PatchOptions options;
-  auto patch = client_.Patch(Pod::SchemaKind(), pod->ns, pod->name, sdk::PatchType::kStrategicMerge, Bytes(std::move(body)),
-                             std::string("status"), options);
+  auto patch = client_.Patch(Pod::SchemaKind(), pod->ns, pod->name, sdk::PatchType::kStrategicMerge,
+                             Bytes(std::move(body)), std::string("status"), options);
   CO_TRY(co_await std::move(patch));
   co_return {};
 }
 
 Task<Result<void>> PodWriter::MarkUnscheduled(PodInfoPtr pod, Unscheduled unscheduled) const {
   if (SaysSo(pod->pod(), unscheduled)) co_return {};
-  std::string body = "{\"metadata\":{\"uid\":" + Quoted(pod->uid) + "},\"status\":{\"conditions\":[" +
-                     ConditionJson(pod->pod(), "PodScheduled", "False", unscheduled.reason, unscheduled.message, Now()) + "]";
+  std::string body =
+      "{\"metadata\":{\"uid\":" + Quoted(pod->uid) + "},\"status\":{\"conditions\":[" +
+      ConditionJson(pod->pod(), "PodScheduled", "False", unscheduled.reason, unscheduled.message, Now()) + "]";
   if (unscheduled.nominated_node) {
-    body += ",\"nominatedNodeName\":" + (unscheduled.nominated_node->empty() ? "null" : Quoted(*unscheduled.nominated_node));
+    body += ",\"nominatedNodeName\":" +
+            (unscheduled.nominated_node->empty() ? "null" : Quoted(*unscheduled.nominated_node));
   }
   body += "}}";
   auto patch = PatchPodStatus(pod, std::move(body));
@@ -109,8 +113,8 @@ Task<Result<void>> PodWriter::PrepareVolumes(VolumePlan plan, std::string node, 
     auto [ns, name] = sdk::SplitKey(key);
     std::string body = "{\"metadata\":{\"annotations\":{\"volume.kubernetes.io/selected-node\":" + Quoted(node) + "}}}";
     sdk::PatchOptions options;
-    auto patch = client_.Patch(PersistentVolumeClaim::SchemaKind(), ns, name, sdk::PatchType::kMerge, Bytes(std::move(body)),
-                               std::string(), options);
+    auto patch = client_.Patch(PersistentVolumeClaim::SchemaKind(), ns, name, sdk::PatchType::kMerge,
+                               Bytes(std::move(body)), std::string(), options);
     CO_TRY(co_await std::move(patch));
   }
   co_return {};

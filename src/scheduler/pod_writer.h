@@ -12,7 +12,7 @@ namespace homeostat::scheduler {
 
 // What a pod's status says while it has no node.
 struct Unscheduled {
-  std::string reason;                  // Unschedulable, SchedulerError
+  std::string reason;  // Unschedulable, SchedulerError
   std::string message;
   // Where it will go once its victims are gone. nullopt: stays as it is; empty: is cleared.
   std::optional<std::string> nominated_node;

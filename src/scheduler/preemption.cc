@@ -9,7 +9,7 @@ namespace {
 
 struct Candidate {
   std::string node;
-  std::vector<PodInfoPtr> victims;     // the most important first
+  std::vector<PodInfoPtr> victims;  // the most important first
   int64_t violations = 0;
 };
 
@@ -94,7 +94,8 @@ bool LesserLoss(const Candidate& a, const Candidate& b) {
   auto [violations_a, highest_a, sum_a, count_a, earliest_a] = Loss(a);
   auto [violations_b, highest_b, sum_b, count_b, earliest_b] = Loss(b);
   // Of the last, the later start is the lesser loss.
-  return std::tie(violations_a, highest_a, sum_a, count_a, earliest_b) < std::tie(violations_b, highest_b, sum_b, count_b, earliest_a);
+  return std::tie(violations_a, highest_a, sum_a, count_a, earliest_b) <
+         std::tie(violations_b, highest_b, sum_b, count_b, earliest_a);
 }
 
 bool VictimsAreLeaving(const NodeTable& table, const PodInfo& pod) {
@@ -136,7 +137,8 @@ std::optional<Preemption> FindPreemption(NodeTable& table, const VolumeTable& vo
     if (!best || LesserLoss(*candidate, *best)) best = std::move(candidate);
   }
   if (best) return Preemption{std::move(best->node), std::move(best->victims)};
-  if (looked_at < failure.nodes) outcome.reasons["Preemption is not helpful for scheduling"] = failure.nodes - looked_at;
+  if (looked_at < failure.nodes)
+    outcome.reasons["Preemption is not helpful for scheduling"] = failure.nodes - looked_at;
   failure.preemption_message = "preemption: " + outcome.Message();
   return std::nullopt;
 }

@@ -13,7 +13,8 @@ constexpr Duration kLongestUnschedulable = std::chrono::minutes(5);
 constexpr PluginSet kLookElsewhere = kPodTopologySpread | kInterPodAffinity | kVolumeBinding | kVolumeRestrictions;
 
 bool ChangedForScheduling(const PodInfo& before, const PodInfo& after) {
-  return !object::Equal(before.labels, after.labels) || !object::Equal(before.pod().spec().Raw(), after.pod().spec().Raw());
+  return !object::Equal(before.labels, after.labels) ||
+         !object::Equal(before.pod().spec().Raw(), after.pod().spec().Raw());
 }
 
 }  // namespace
@@ -165,7 +166,8 @@ void SchedulingQueue::Retry(std::string_view uid, MonotonicTime now) {
   TryAgain(*entry, now);
 }
 
-void SchedulingQueue::Notify(ClusterEvent event, MonotonicTime now, const std::function<bool(const PodInfo&)>& worth_it) {
+void SchedulingQueue::Notify(ClusterEvent event, MonotonicTime now,
+                             const std::function<bool(const PodInfo&)>& worth_it) {
   PluginSet helped = PluginsHelpedBy(event);
   std::vector<Entry*> moved;
   for (const auto& [refused_by, uids] : unschedulable_) {
@@ -195,7 +197,8 @@ PodInfoPtr SchedulingQueue::Get(std::string_view uid) const {
 }
 
 size_t SchedulingQueue::CountIn(QueueState state) const {
-  return static_cast<size_t>(std::ranges::count_if(entries_, [&](const auto& entry) { return entry.second.state == state; }));
+  return static_cast<size_t>(
+      std::ranges::count_if(entries_, [&](const auto& entry) { return entry.second.state == state; }));
 }
 
 }  // namespace homeostat::scheduler

@@ -4,8 +4,9 @@
 //   gated          Add with scheduling gates                     Update without gates → active
 //   active         Add, Update, back-off over, event             Pop → in flight
 //   in flight      Pop                                           Done; Failed → unschedulable; Retry → back-off
-//   back-off       Retry; event before the time is over          time over → active (1 s, doubled each attempt, 10 s at most)
-//   unschedulable  Failed                                        event that may help, or five minutes → active or back-off
+//   back-off       Retry; event before the time is over          time over → active (1 s, doubled each attempt, 10 s at
+//   most) unschedulable  Failed                                        event that may help, or five minutes → active or
+//   back-off
 //
 // Order in active: priority, then the time of the first Add.
 #pragma once
@@ -28,9 +29,9 @@ namespace homeostat::scheduler {
 enum class ClusterEvent : uint8_t {
   kNodeAdded,
   kNodeUpdated,
-  kPodPlaced,          // a pod got a node, or one that has a node changed
-  kPodRemoved,         // a pod left its node
-  kVolumeChanged,      // claims, volumes, storage classes
+  kPodPlaced,      // a pod got a node, or one that has a node changed
+  kPodRemoved,     // a pod left its node
+  kVolumeChanged,  // claims, volumes, storage classes
   kNamespaceChanged,
 };
 PluginSet PluginsHelpedBy(ClusterEvent event);
@@ -74,8 +75,10 @@ class SchedulingQueue {
     MonotonicTime tried, due;        // last attempt's end; end of back-off or of the five minutes
     bool changed_in_flight = false;  // an event or an update came while it was in flight
   };
-  using ActiveKey = std::tuple<int64_t, uint64_t, std::string>;   // -priority, order, uid
-  ActiveKey KeyOf(const Entry& entry) const { return {-static_cast<int64_t>(entry.pod->priority), entry.order, entry.pod->uid}; }
+  using ActiveKey = std::tuple<int64_t, uint64_t, std::string>;  // -priority, order, uid
+  ActiveKey KeyOf(const Entry& entry) const {
+    return {-static_cast<int64_t>(entry.pod->priority), entry.order, entry.pod->uid};
+  }
   static Duration BackoffOf(const Entry& entry);
   void Leave(Entry& entry);
   void Enter(Entry& entry, QueueState state);
@@ -86,8 +89,8 @@ class SchedulingQueue {
 
   std::unordered_map<std::string, Entry> entries_;
   std::set<ActiveKey> active_;
-  std::set<std::pair<MonotonicTime, std::string>> waiting_;       // back-off and unschedulable, by due time
-  std::map<PluginSet, std::set<std::string>> unschedulable_;      // by who refused them, so that most events cost nothing
+  std::set<std::pair<MonotonicTime, std::string>> waiting_;   // back-off and unschedulable, by due time
+  std::map<PluginSet, std::set<std::string>> unschedulable_;  // by who refused them, so that most events cost nothing
   uint64_t next_order_ = 0;
 };
 

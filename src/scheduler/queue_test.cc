@@ -48,10 +48,14 @@ TEST(SchedulingQueue, EventsMoveOnlyWhatTheyHelp) {
     ClusterEvent event;
     bool moves;
   };
-  for (const Case& c : {Case{kNodeResourcesFit, ClusterEvent::kPodRemoved, true}, Case{kNodeResourcesFit, ClusterEvent::kPodPlaced, false},
-                        Case{kInterPodAffinity, ClusterEvent::kPodPlaced, true}, Case{kTaintToleration, ClusterEvent::kPodRemoved, false},
-                        Case{kTaintToleration, ClusterEvent::kNodeUpdated, true}, Case{kVolumeBinding, ClusterEvent::kVolumeChanged, true},
-                        Case{kNodeResourcesFit, ClusterEvent::kVolumeChanged, false}, Case{0, ClusterEvent::kNamespaceChanged, true}}) {
+  for (const Case& c :
+       {Case{kNodeResourcesFit, ClusterEvent::kPodRemoved, true},
+        Case{kNodeResourcesFit, ClusterEvent::kPodPlaced, false},
+        Case{kInterPodAffinity, ClusterEvent::kPodPlaced, true},
+        Case{kTaintToleration, ClusterEvent::kPodRemoved, false},
+        Case{kTaintToleration, ClusterEvent::kNodeUpdated, true},
+        Case{kVolumeBinding, ClusterEvent::kVolumeChanged, true},
+        Case{kNodeResourcesFit, ClusterEvent::kVolumeChanged, false}, Case{0, ClusterEvent::kNamespaceChanged, true}}) {
     SchedulingQueue queue;
     queue.Add(MakePod("a"), At(seconds(0)));
     ASSERT_TRUE(queue.Pop(At(seconds(0))));
@@ -64,7 +68,8 @@ TEST(SchedulingQueue, EventsMoveOnlyWhatTheyHelp) {
 }
 
 TEST(SchedulingQueue, AVetoHoldsForWhatOneNodeDecides) {
-  for (auto [refused, moves] : {std::pair<PluginSet, bool>{kNodeResourcesFit, false}, {kNodeResourcesFit | kPodTopologySpread, true}}) {
+  for (auto [refused, moves] :
+       {std::pair<PluginSet, bool>{kNodeResourcesFit, false}, {kNodeResourcesFit | kPodTopologySpread, true}}) {
     SchedulingQueue queue;
     queue.Add(MakePod("a"), At(seconds(0)));
     ASSERT_TRUE(queue.Pop(At(seconds(0))));
@@ -86,7 +91,8 @@ TEST(SchedulingQueue, UnschedulablePodsTryAgainAfterFiveMinutes) {
 
 TEST(SchedulingQueue, GatesHoldUntilTheyAreGone) {
   SchedulingQueue queue;
-  queue.Add(MakePod("a", R"("schedulingGates":[{"name":"example.com/g"}],"containers":[{"name":"c"}])"), At(seconds(0)));
+  queue.Add(MakePod("a", R"("schedulingGates":[{"name":"example.com/g"}],"containers":[{"name":"c"}])"),
+            At(seconds(0)));
   EXPECT_EQ(queue.StateOf("uid-a"), QueueState::kGated);
   queue.Notify(ClusterEvent::kNodeAdded, At(seconds(1)));
   EXPECT_FALSE(queue.Pop(At(minutes(10))));

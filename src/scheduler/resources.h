@@ -18,7 +18,7 @@ struct Resources {
 
   void Add(const Resources& more);
   void Subtract(const Resources& less);
-  void RaiseTo(const Resources& least);   // the greater of both, for each resource
+  void RaiseTo(const Resources& least);  // the greater of both, for each resource
   int64_t Other(std::string_view name) const;
   void SetOther(std::string_view name, int64_t value);
   bool empty() const;

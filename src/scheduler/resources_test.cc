@@ -14,17 +14,24 @@ struct Case {
 TEST(RequestsOf, CountsWhatAPodOccupies) {
   const Case cases[] = {
       {"containers add up", R"("containers":[{"name":"a","resources":{"requests":{"cpu":"100m","memory":"1Ki"}}},
-        {"name":"b","resources":{"requests":{"cpu":"1"}}}])", 1100, 1024, 1100},
-      {"init containers run one after the other", R"("initContainers":[{"name":"i","resources":{"requests":{"cpu":"2"}}},
+        {"name":"b","resources":{"requests":{"cpu":"1"}}}])",
+       1100, 1024, 1100},
+      {"init containers run one after the other",
+       R"("initContainers":[{"name":"i","resources":{"requests":{"cpu":"2"}}},
         {"name":"j","resources":{"requests":{"cpu":"1500m"}}}],
-        "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}])", 2000, 0, 2000},
-      {"sidecars run beside both", R"("initContainers":[{"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}},
+        "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}])",
+       2000, 0, 2000},
+      {"sidecars run beside both",
+       R"("initContainers":[{"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}},
         {"name":"j","resources":{"requests":{"cpu":"1500m"}}}],
-        "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}])", 2500, 0, 2500},
+        "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}])",
+       2500, 0, 2500},
       {"overhead comes on top", R"("overhead":{"cpu":"50m","memory":"10"},
-        "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}])", 1050, 10, 1050},
+        "containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}])",
+       1050, 10, 1050},
       {"pod-level requests replace the sum", R"("resources":{"requests":{"cpu":"3"}},
-        "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"7"}}}])", 3000, 7, 3000},
+        "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"7"}}}])",
+       3000, 7, 3000},
       {"nothing asked counts a little for scores", R"("containers":[{"name":"a"},{"name":"b"}])", 0, 0, 200},
   };
   for (const Case& c : cases) {
@@ -37,7 +44,8 @@ TEST(RequestsOf, CountsWhatAPodOccupies) {
 }
 
 TEST(RequestsOf, TakesTheGreaterOfAskedAndAllocatedDuringResize) {
-  PodInfoPtr pod = MakePod("p", Requests("1", "1Gi"), "", R"("containerStatuses":[{"name":"c","allocatedResources":{"cpu":"2","memory":"1"}}])");
+  PodInfoPtr pod = MakePod("p", Requests("1", "1Gi"), "",
+                           R"("containerStatuses":[{"name":"c","allocatedResources":{"cpu":"2","memory":"1"}}])");
   EXPECT_EQ(pod->requests.exact.milli_cpu, 2000);
   EXPECT_EQ(pod->requests.exact.memory, 1 << 30);
 }

@@ -25,7 +25,8 @@ Scheduler::Scheduler(Runtime& runtime, sdk::Client client, sdk::InformerFactory&
       events_(runtime, client, options_.scheduler_name),
       budgets_(informers.For<api::policy::v1::PodDisruptionBudget>()),
       selectors_(informers),
-      decider_(table_, volumes_, [this](const PodInfo& pod) { return selectors_.SelectorOf(pod); }, runtime.Random()),
+      decider_(
+          table_, volumes_, [this](const PodInfo& pod) { return selectors_.SelectorOf(pod); }, runtime.Random()),
       wake_(runtime),
       volumes_changed_(runtime),
       self_(std::make_shared<Scheduler*>(this)),
@@ -62,7 +63,7 @@ void Scheduler::PodChanged(const sdk::Change& change) {
     if (uid != pod->uid) PodGone(*ReadPod(change.previous));
   }
   if (!change.current || pod->ended) return PodGone(*pod);
-  if (!pod->node_name.empty()) return PodPlaced(std::move(pod));
+  if (!pod->node_name.empty()) return PodPlaced(std::move(pod), change.previous);
   PodWaiting(std::move(pod));
 }
 
@@ -75,12 +76,22 @@ void Scheduler::PodGone(const PodInfo& pod) {
   NotifyAboutNode(ClusterEvent::kPodRemoved, node);
 }
 
-void Scheduler::PodPlaced(PodInfoPtr pod) {
+void Scheduler::PodPlaced(PodInfoPtr pod, const object::DocumentPtr& previous) {
   queue_.Remove(pod->uid);
   table_.Withdraw(pod->uid);
   bool fresh = table_.NodeOf(pod->uid) != pod->node_name;
+  bool relabeled = false, resized = false;
+  if (previous && !fresh) {
+    Pod before(previous->root()), after = pod->pod();
+    relabeled = !object::Equal(before.metadata().labels().Raw(), pod->labels);
+    resized = !object::Equal(before.spec().containers().Raw(), after.spec().containers().Raw()) ||
+              !object::Equal(before.status().container_statuses().Raw(), after.status().container_statuses().Raw());
+    if (resized) resized = RequestsOf(before).exact != pod->requests.exact;
+  }
   table_.AddPod(pod, pod->node_name);
-  if (fresh) queue_.Notify(ClusterEvent::kPodPlaced, runtime_.Now());
+  if (fresh || relabeled) queue_.Notify(ClusterEvent::kPodPlaced, runtime_.Now());
+  // What a pod gives back is as good as a pod that leaves.
+  if (resized) NotifyAboutNode(ClusterEvent::kPodRemoved, pod->node_name);
   Wake();
 }
 
@@ -209,7 +220,8 @@ std::vector<DisruptionBudget> Scheduler::Budgets() const {
   for (const auto& budget : sdk::Lister<api::policy::v1::PodDisruptionBudget>(budgets_).List()) {
     auto selector = object::LabelSelector::FromLabelSelector(budget->spec().selector().Raw());
     if (!selector) continue;
-    budgets.push_back({std::string(budget->metadata().namespace_()), *std::move(selector), budget->status().disruptions_allowed()});
+    budgets.push_back(
+        {std::string(budget->metadata().namespace_()), *std::move(selector), budget->status().disruptions_allowed()});
   }
   return budgets;
 }
@@ -301,7 +313,8 @@ Task<Result<void>> Scheduler::WaitForVolumes(VolumePlan plan) {
 void Scheduler::BindingFailed(const PodInfoPtr& pod, const std::string& node, const Status& error) {
   // Unless the informer has shown in the meantime that the pod is there after all.
   size_t slot = table_.Find(node);
-  bool assumed = slot != NodeTable::kNone && std::ranges::find(table_.slots()[slot].pods, pod) != table_.slots()[slot].pods.end();
+  bool assumed =
+      slot != NodeTable::kNone && std::ranges::find(table_.slots()[slot].pods, pod) != table_.slots()[slot].pods.end();
   if (assumed) {
     table_.RemovePod(pod->uid);
     NotifyAboutNode(ClusterEvent::kPodRemoved, node);

@@ -1,6 +1,6 @@
-// Scheduler: gives every pod that asks for it (spec.schedulerName) a node. The shell around the pure core: informers fill
-// the tables and the queue; one loop takes pod after pod and decides; bindings are written in the background, and until
-// the informer shows them the pod counts as placed.
+// Scheduler: gives every pod that asks for it (spec.schedulerName) a node. The shell around the pure core: informers
+// fill the tables and the queue; one loop takes pod after pod and decides; bindings are written in the background, and
+// until the informer shows them the pod counts as placed.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class Scheduler {
   void Watch(sdk::Informer& informer, void (Scheduler::*handler)(const sdk::Change&));
   void PodChanged(const sdk::Change& change);
   void PodGone(const PodInfo& pod);
-  void PodPlaced(PodInfoPtr pod);
+  void PodPlaced(PodInfoPtr pod, const object::DocumentPtr& previous);
   void PodWaiting(PodInfoPtr pod);
   void NodeChanged(const sdk::Change& change);
   void NamespaceChanged(const sdk::Change& change);
@@ -80,8 +80,8 @@ class Scheduler {
   Decider decider_;
   Signal wake_, volumes_changed_;
   size_t bindings_ = 0;
-  std::shared_ptr<Scheduler*> self_;   // handlers outlive the scheduler: they find out by this
-  TaskGroup group_;                    // last: its tasks use all the others
+  std::shared_ptr<Scheduler*> self_;  // handlers outlive the scheduler: they find out by this
+  TaskGroup group_;                   // last: its tasks use all the others
 };
 
 }  // namespace homeostat::scheduler

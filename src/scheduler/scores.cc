@@ -37,7 +37,8 @@ int64_t FreeShare(int64_t used, int64_t allocatable) {
 
 }  // namespace
 
-bool ScoreTaintToleration(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores) {
+bool ScoreTaintToleration(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots,
+                          std::vector<int64_t>& scores) {
   scores.assign(slots.size(), 0);
   bool any = false;
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -51,7 +52,8 @@ bool ScoreTaintToleration(const Cycle& cycle, const DefaultSelector&, std::span<
   return any;
 }
 
-bool ScoreNodeAffinity(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores) {
+bool ScoreNodeAffinity(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots,
+                       std::vector<int64_t>& scores) {
   if (cycle.pod->node_preferences.empty()) return false;
   scores.assign(slots.size(), 0);
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -64,7 +66,8 @@ bool ScoreNodeAffinity(const Cycle& cycle, const DefaultSelector&, std::span<con
   return true;
 }
 
-bool ScoreLeastAllocated(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores) {
+bool ScoreLeastAllocated(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots,
+                         std::vector<int64_t>& scores) {
   scores.assign(slots.size(), 0);
   const Resources& asked = cycle.pod->requests.non_zero;
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -82,7 +85,8 @@ bool ScoreLeastAllocated(const Cycle& cycle, const DefaultSelector&, std::span<c
   return true;
 }
 
-bool ScoreBalancedAllocation(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores) {
+bool ScoreBalancedAllocation(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots,
+                             std::vector<int64_t>& scores) {
   const Resources& asked = cycle.pod->requests.exact;
   if (asked.milli_cpu == 0 && asked.memory == 0) return false;
   scores.assign(slots.size(), 0);
@@ -98,9 +102,10 @@ bool ScoreBalancedAllocation(const Cycle& cycle, const DefaultSelector&, std::sp
   return true;
 }
 
-bool ScoreImageLocality(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots, std::vector<int64_t>& scores) {
+bool ScoreImageLocality(const Cycle& cycle, const DefaultSelector&, std::span<const size_t> slots,
+                        std::vector<int64_t>& scores) {
   const PodInfo& pod = *cycle.pod;
-  std::vector<std::pair<const std::string*, double>> known;   // with the share of nodes that have it
+  std::vector<std::pair<const std::string*, double>> known;  // with the share of nodes that have it
   for (const std::string& image : pod.images) {
     size_t nodes = cycle.table->NodesWithImage(image);
     if (nodes > 0) known.emplace_back(&image, static_cast<double>(nodes) / static_cast<double>(cycle.table->size()));
@@ -122,12 +127,9 @@ bool ScoreImageLocality(const Cycle& cycle, const DefaultSelector&, std::span<co
 
 std::span<const ScorePlugin> ScorePlugins() {
   static constexpr ScorePlugin kPlugins[] = {
-      {"TaintToleration", 3, ScoreTaintToleration},
-      {"NodeAffinity", 2, ScoreNodeAffinity},
-      {"NodeResourcesFit", 1, ScoreLeastAllocated},
-      {"PodTopologySpread", 2, ScorePodTopologySpread},
-      {"InterPodAffinity", 2, ScoreInterPodAffinity},
-      {"NodeResourcesBalancedAllocation", 1, ScoreBalancedAllocation},
+      {"TaintToleration", 3, ScoreTaintToleration},   {"NodeAffinity", 2, ScoreNodeAffinity},
+      {"NodeResourcesFit", 1, ScoreLeastAllocated},   {"PodTopologySpread", 2, ScorePodTopologySpread},
+      {"InterPodAffinity", 2, ScoreInterPodAffinity}, {"NodeResourcesBalancedAllocation", 1, ScoreBalancedAllocation},
       {"ImageLocality", 1, ScoreImageLocality},
   };
   return kPlugins;

@@ -13,7 +13,8 @@ using object::LabelSelector;
 using object::SelectorOperator;
 
 void Require(std::vector<LabelRequirement>& requirements, LabelRequirement requirement) {
-  if (std::ranges::find(requirements, requirement) == requirements.end()) requirements.push_back(std::move(requirement));
+  if (std::ranges::find(requirements, requirement) == requirements.end())
+    requirements.push_back(std::move(requirement));
 }
 
 }  // namespace

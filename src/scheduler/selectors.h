@@ -21,7 +21,9 @@ class WorkloadSelectors {
   std::optional<object::LabelSelector> SelectorOf(const PodInfo& pod) const;
   void ServiceChanged(const sdk::Change& change);
   sdk::Informer& services() { return services_; }
-  std::vector<sdk::Informer*> informers() { return {&services_, &replication_controllers_, &replica_sets_, &stateful_sets_}; }
+  std::vector<sdk::Informer*> informers() {
+    return {&services_, &replication_controllers_, &replica_sets_, &stateful_sets_};
+  }
 
  private:
   using Labels = std::vector<std::pair<std::string, std::string>>;

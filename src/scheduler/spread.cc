@@ -41,11 +41,11 @@ std::vector<SpreadConstraint> DefaultConstraints(const PodInfo& pod, const Defau
 
 // Adds one soft constraint's score of each slot that is not ignored.
 void AddScores(const Cycle& cycle, const SpreadConstraint& constraint, const Topology& topology,
-               const std::vector<const Topology*>& required, std::span<const size_t> slots, const std::vector<bool>& ignored,
-               std::vector<double>& sums) {
+               const std::vector<const Topology*>& required, std::span<const size_t> slots,
+               const std::vector<bool>& ignored, std::vector<double>& sums) {
   const std::vector<int32_t>& pods = cycle.table->Counts(constraint.matcher);
   size_t scored = 0, domains = 0;
-  std::vector<int64_t> counts(topology.domains, -1);   // -1: no candidate is in this domain
+  std::vector<int64_t> counts(topology.domains, -1);  // -1: no candidate is in this domain
   for (size_t i = 0; i < slots.size(); ++i) {
     if (ignored[i]) continue;
     ++scored;
@@ -99,7 +99,8 @@ void PrefilterPodTopologySpread(Cycle& cycle) {
   }
   if (constraints.empty()) return;
   std::vector<const Topology*> topologies;
-  for (const SpreadConstraint* constraint : constraints) topologies.push_back(&cycle.table->TopologyOf(constraint->topology_key));
+  for (const SpreadConstraint* constraint : constraints)
+    topologies.push_back(&cycle.table->TopologyOf(constraint->topology_key));
   const std::vector<NodeInfo>& nodes = cycle.table->slots();
   for (size_t i = 0; i < constraints.size(); ++i) {
     const SpreadConstraint& constraint = *constraints[i];
@@ -155,7 +156,8 @@ bool ScorePodTopologySpread(const Cycle& cycle, const DefaultSelector& selector,
   }
   if (constraints.empty()) return false;
   std::vector<const Topology*> topologies, required;
-  for (const SpreadConstraint& constraint : constraints) topologies.push_back(&cycle.table->TopologyOf(constraint.topology_key));
+  for (const SpreadConstraint& constraint : constraints)
+    topologies.push_back(&cycle.table->TopologyOf(constraint.topology_key));
   // Nodes need every label only where someone asked for the constraints.
   if (own) required = topologies;
   std::vector<bool> ignored(slots.size());

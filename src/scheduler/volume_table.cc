@@ -33,7 +33,8 @@ void VolumeTable::SetClaim(object::DocumentPtr document) {
   claim.key = std::string(from.metadata().namespace_()) + "/" + std::string(from.metadata().name());
   claim.uid = from.metadata().uid();
   claim.storage_class = from.spec().storage_class_name();
-  if (auto annotation = from.metadata().annotations().Get(kClassAnnotation); !annotation.empty()) claim.storage_class = annotation;
+  if (auto annotation = from.metadata().annotations().Get(kClassAnnotation); !annotation.empty())
+    claim.storage_class = annotation;
   claim.volume = from.spec().volume_name();
   claim.phase = from.status().phase();
   claim.selected_node = from.metadata().annotations().Get(kSelectedNode);
@@ -101,7 +102,8 @@ VolumeNeeds VolumeTable::NeedsOf(const PodInfo& pod, const NodeTable& table) con
       return needs;
     }
     if (claim->phase == "Lost") {
-      needs.refusal = "persistentvolumeclaim " + quoted + " bound to non-existent persistentvolume \"" + claim->volume + "\"";
+      needs.refusal =
+          "persistentvolumeclaim " + quoted + " bound to non-existent persistentvolume \"" + claim->volume + "\"";
       return needs;
     }
     if (claim->terminating) {
@@ -136,7 +138,9 @@ const Volume* VolumeTable::MatchVolume(const Claim& claim, const NodeInfo& node,
   for (const auto& [name, volume] : volumes_) {
     bool reserved = volume.claim_key == claim.key && (volume.claim_uid.empty() || volume.claim_uid == claim.uid);
     if (!reserved && (!volume.claim_key.empty() || volume.phase != "Available")) continue;
-    if (volume.storage_class != claim.storage_class || volume.volume_mode != claim.volume_mode || volume.bytes < claim.bytes) continue;
+    if (volume.storage_class != claim.storage_class || volume.volume_mode != claim.volume_mode ||
+        volume.bytes < claim.bytes)
+      continue;
     if (claim.selector && !claim.selector->Matches(volume.labels)) continue;
     auto offered = [&](const std::string& mode) {
       return std::ranges::find(volume.access_modes, mode) != volume.access_modes.end();
@@ -164,7 +168,8 @@ std::optional<VolumePlan> VolumeTable::Plan(const VolumeNeeds& needs, const Node
     if (!storage_class.provisions) return std::nullopt;
     auto fits = [&](const auto& term) {
       return std::ranges::all_of(term, [&](const auto& expression) {
-        return std::ranges::find(expression.second, node.labels.Get(expression.first).AsString()) != expression.second.end();
+        return std::ranges::find(expression.second, node.labels.Get(expression.first).AsString()) !=
+               expression.second.end();
       });
     };
     if (!storage_class.topologies.empty() && std::ranges::none_of(storage_class.topologies, fits)) return std::nullopt;

@@ -15,7 +15,7 @@ struct Claim {
   std::string key, uid, storage_class, volume, phase, selected_node;
   std::vector<std::string> access_modes;
   int64_t bytes = 0;
-  bool bound = false;                  // to its volume, in both directions
+  bool bound = false;  // to its volume, in both directions
   bool terminating = false;
   std::optional<object::LabelSelector> selector;
   std::string volume_mode;
@@ -32,18 +32,18 @@ struct Volume {
 
 struct StorageClass {
   bool waits_for_consumer = false;
-  bool provisions = true;              // false: kubernetes.io/no-provisioner
+  bool provisions = true;  // false: kubernetes.io/no-provisioner
   // Any of these terms, if there are any: the label has one of the values.
   std::vector<std::vector<std::pair<std::string, std::vector<std::string>>>> topologies;
 };
 
 // What a pod's claims ask of a node.
 struct VolumeNeeds {
-  std::string refusal;                 // set: the pod can run nowhere for now
+  std::string refusal;  // set: the pod can run nowhere for now
   std::vector<const Volume*> bound;
-  std::vector<const Claim*> waiting;   // to be bound once a node is chosen
-  bool claim_in_use = false;           // a claim that is for one pod alone has one
-  bool missing_volume = false;         // a claim names a volume that is not there
+  std::vector<const Claim*> waiting;  // to be bound once a node is chosen
+  bool claim_in_use = false;          // a claim that is for one pod alone has one
+  bool missing_volume = false;        // a claim names a volume that is not there
 };
 
 // What has to be done for a pod's waiting claims once its node is known.
@@ -51,8 +51,8 @@ struct VolumePlan {
   struct Binding {
     std::string claim_key, volume;
   };
-  std::vector<Binding> bindings;       // to volumes that exist
-  std::vector<std::string> provisions; // keys of claims whose provisioner is told the node
+  std::vector<Binding> bindings;        // to volumes that exist
+  std::vector<std::string> provisions;  // keys of claims whose provisioner is told the node
 };
 
 class VolumeTable {

@@ -14,21 +14,26 @@ constexpr std::string_view kClaiming =
     R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}],"containers":[{"name":"c"}])";
 
 object::DocumentPtr ClaimObject(std::string_view metadata, std::string_view spec, std::string_view status = "") {
-  return FromJson<PersistentVolumeClaim>(R"({"metadata":{"namespace":"default","name":"data","uid":"c1")" + std::string(metadata) +
-                                         R"(},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}})" +
-                                         std::string(spec) + R"(},"status":{)" + std::string(status) + "}}");
+  return FromJson<PersistentVolumeClaim>(
+      R"({"metadata":{"namespace":"default","name":"data","uid":"c1")" + std::string(metadata) +
+      R"(},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}})" + std::string(spec) +
+      R"(},"status":{)" + std::string(status) + "}}");
 }
 
-object::DocumentPtr VolumeObject(std::string_view name, std::string_view node, std::string_view size, std::string_view more = "") {
+object::DocumentPtr VolumeObject(std::string_view name, std::string_view node, std::string_view size,
+                                 std::string_view more = "") {
   return FromJson<PersistentVolume>(
-      R"({"metadata":{"name":")" + std::string(name) + R"("},"spec":{"storageClassName":"local","accessModes":["ReadWriteOnce"],"capacity":{"storage":")" +
-      std::string(size) + R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":[")" +
+      R"({"metadata":{"name":")" + std::string(name) +
+      R"("},"spec":{"storageClassName":"local","accessModes":["ReadWriteOnce"],"capacity":{"storage":")" +
+      std::string(size) +
+      R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":[")" +
       std::string(node) + R"("]}]}]}})" + std::string(more) + R"(},"status":{"phase":"Available"}})");
 }
 
 object::DocumentPtr ClassObject(std::string_view name, std::string_view provisioner) {
-  return FromJson<api::storage::v1::StorageClass>(R"({"metadata":{"name":")" + std::string(name) + R"("},"provisioner":")" +
-                                                  std::string(provisioner) + R"(","volumeBindingMode":"WaitForFirstConsumer"})");
+  return FromJson<api::storage::v1::StorageClass>(R"({"metadata":{"name":")" + std::string(name) +
+                                                  R"("},"provisioner":")" + std::string(provisioner) +
+                                                  R"(","volumeBindingMode":"WaitForFirstConsumer"})");
 }
 
 TEST(VolumeTable, SaysWhyAPodMustWait) {
@@ -40,7 +45,8 @@ TEST(VolumeTable, SaysWhyAPodMustWait) {
   volumes.SetClaim(ClaimObject(R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")", ""));
   EXPECT_EQ(volumes.NeedsOf(*pod, NodeTable()).refusal, "persistentvolumeclaim \"data\" is being deleted");
   volumes.SetClaim(ClaimObject("", R"(,"volumeName":"pv")", R"("phase":"Lost")"));
-  EXPECT_EQ(volumes.NeedsOf(*pod, NodeTable()).refusal, "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"pv\"");
+  EXPECT_EQ(volumes.NeedsOf(*pod, NodeTable()).refusal,
+            "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"pv\"");
   PodInfoPtr ephemeral = MakePod("p", R"("volumes":[{"name":"v","ephemeral":{}}],"containers":[{"name":"c"}])");
   EXPECT_EQ(volumes.NeedsOf(*ephemeral, NodeTable()).refusal,
             "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\"");

@@ -111,7 +111,8 @@ class SchedulingTest : public testing::Test {
     sdk::Object<Pod> pod = GetPod(name);
     if (!pod) return "gone";
     for (auto condition : pod->status().conditions()) {
-      if (condition.type() == "PodScheduled") return std::string(condition.reason()) + ": " + std::string(condition.message());
+      if (condition.type() == "PodScheduled")
+        return std::string(condition.reason()) + ": " + std::string(condition.message());
     }
     return "";
   }
@@ -185,8 +186,10 @@ TEST_F(SchedulingTest, WhatFitsNowhereSaysSoAndRunsOnceItFits) {
   std::vector<std::string> failed = Events("FailedScheduling");
   ASSERT_FALSE(failed.empty());
   EXPECT_EQ(failed.front(), ConditionMessage("big").substr(std::string("Unschedulable: ").size()));
-  Create<Node>(R"({"metadata":{"name":"sim-node-99","labels":{}},"status":{"allocatable":{"cpu":"4","memory":"1Gi","pods":"10"}}})");
-  ASSERT_TRUE(Eventually([&] { return GetPod("big")->spec().node_name() == "sim-node-99"; }, seconds(30))) << ConditionMessage("big");
+  Create<Node>(
+      R"({"metadata":{"name":"sim-node-99","labels":{}},"status":{"allocatable":{"cpu":"4","memory":"1Gi","pods":"10"}}})");
+  ASSERT_TRUE(Eventually([&] { return GetPod("big")->spec().node_name() == "sim-node-99"; }, seconds(30)))
+      << ConditionMessage("big");
 }
 
 TEST_F(SchedulingTest, GatesHoldAPod) {
@@ -218,7 +221,8 @@ TEST_F(SchedulingTest, PodsEndByThemselvesOrWhenDeleted) {
   EXPECT_TRUE(Eventually([&] { return HasPhase("job", "Succeeded"); }, seconds(30)));
   EXPECT_TRUE(Eventually([&] { return HasPhase("bad", "Failed"); }, seconds(30)));
   EXPECT_EQ(GetPod("bad")->status().container_statuses()[0].state().terminated().exit_code(), 7);
-  EXPECT_TRUE(Eventually([&] { return GetPod("again")->status().container_statuses()[0].restart_count() >= 2; }, minutes(2)));
+  EXPECT_TRUE(
+      Eventually([&] { return GetPod("again")->status().container_statuses()[0].restart_count() >= 2; }, minutes(2)));
   ASSERT_TRUE(HasPhase("server", "Running"));
   auto removed = Await(client_->Delete<Pod>("default", "server"));
   ASSERT_TRUE(removed) << removed.error().message();

@@ -25,9 +25,13 @@ constexpr size_t kRegistrars = 8;
 constexpr size_t kMaxNodes = 8192;
 constexpr Duration kRetry = std::chrono::seconds(1);
 
-std::string NodeIp(size_t index) { return "172.18." + std::to_string(index / 250) + "." + std::to_string(index % 250 + 1); }
+std::string NodeIp(size_t index) {
+  return "172.18." + std::to_string(index / 250) + "." + std::to_string(index % 250 + 1);
+}
 
-std::string Octets(size_t index) { return "10." + std::to_string(64 + index / 256) + "." + std::to_string(index % 256) + "."; }
+std::string Octets(size_t index) {
+  return "10." + std::to_string(64 + index / 256) + "." + std::to_string(index % 256) + ".";
+}
 
 // A name-based identity, so that a node that comes back is the same machine.
 std::string MachineId(const std::string& name, char salt) {
@@ -118,15 +122,21 @@ void SimNodes::SetConditions(NodeBuilder& node) const {
   for (const ReadyCondition& wanted : kConditions) {
     std::string transition = now;
     for (auto condition : before.status().conditions()) {
-      if (condition.type() == wanted.type && condition.status() == wanted.status) transition = condition.last_transition_time();
+      if (condition.type() == wanted.type && condition.status() == wanted.status)
+        transition = condition.last_transition_time();
     }
     transitions.push_back(std::move(transition));
   }
   status.clear_conditions();
   for (size_t i = 0; i < transitions.size(); ++i) {
     const ReadyCondition& wanted = kConditions[i];
-    status.add_conditions().set_type(wanted.type).set_status(wanted.status).set_reason(wanted.reason).set_message(wanted.message)
-        .set_last_heartbeat_time(now).set_last_transition_time(transitions[i]);
+    status.add_conditions()
+        .set_type(wanted.type)
+        .set_status(wanted.status)
+        .set_reason(wanted.reason)
+        .set_message(wanted.message)
+        .set_last_heartbeat_time(now)
+        .set_last_transition_time(transitions[i]);
   }
 }
 
@@ -138,7 +148,8 @@ object::DocumentPtr SimNodes::NodeObject(size_t index) const {
   for (std::string_view key : {"beta.kubernetes.io/arch", "kubernetes.io/arch"}) metadata.set_labels(key, "amd64");
   for (std::string_view key : {"beta.kubernetes.io/os", "kubernetes.io/os"}) metadata.set_labels(key, "linux");
   metadata.set_labels("kubernetes.io/hostname", state.name);
-  if (options_.zones > 0) metadata.set_labels("topology.kubernetes.io/zone", "zone-" + std::to_string(index % options_.zones));
+  if (options_.zones > 0)
+    metadata.set_labels("topology.kubernetes.io/zone", "zone-" + std::to_string(index % options_.zones));
   std::string cidr = Octets(index) + "0/24";
   node.mutable_spec().set_pod_cidr(cidr).add_pod_cidrs(cidr).set_provider_id("sim://" + state.name);
   auto status = node.mutable_status();
@@ -156,8 +167,12 @@ object::DocumentPtr SimNodes::NodeObject(size_t index) const {
   status.add_addresses().set_type("Hostname").set_address(state.name);
   status.mutable_daemon_endpoints().mutable_kubelet_endpoint().set_port(10250);
   auto info = status.mutable_node_info();
-  info.set_machine_id(MachineId(state.name, 'm')).set_system_uuid(MachineId(state.name, 's')).set_boot_id(MachineId(state.name, 'b'));
-  info.set_kernel_version("6.12.0-simulated").set_os_image("Simulated Linux").set_container_runtime_version("containerd://2.0.0");
+  info.set_machine_id(MachineId(state.name, 'm'))
+      .set_system_uuid(MachineId(state.name, 's'))
+      .set_boot_id(MachineId(state.name, 'b'));
+  info.set_kernel_version("6.12.0-simulated")
+      .set_os_image("Simulated Linux")
+      .set_container_runtime_version("containerd://2.0.0");
   info.set_kubelet_version(options_.kubelet_version).set_operating_system("linux").set_architecture("amd64");
   SetConditions(node);
   return node.Freeze();
@@ -165,15 +180,19 @@ object::DocumentPtr SimNodes::NodeObject(size_t index) const {
 
 object::DocumentPtr SimNodes::LeaseObject(size_t index) const {
   const NodeState& state = nodes_[index];
-  api::coordination::v1::LeaseBuilder lease = state.lease ? api::coordination::v1::LeaseBuilder{schema::Subtree(state.lease)}
-                                                          : api::coordination::v1::LeaseBuilder();
+  api::coordination::v1::LeaseBuilder lease = state.lease
+                                                  ? api::coordination::v1::LeaseBuilder{schema::Subtree(state.lease)}
+                                                  : api::coordination::v1::LeaseBuilder();
   if (!state.lease) {
     auto metadata = lease.mutable_metadata();
     metadata.set_name(state.name).set_namespace(kLeaseNamespace);
-    if (!state.uid.empty()) metadata.add_owner_references().set_api_version("v1").set_kind("Node").set_name(state.name).set_uid(state.uid);
+    if (!state.uid.empty())
+      metadata.add_owner_references().set_api_version("v1").set_kind("Node").set_name(state.name).set_uid(state.uid);
   }
-  lease.mutable_spec().set_holder_identity(state.name).set_lease_duration_seconds(kLeaseSeconds).set_renew_time(
-      object::FormatMicroTime(object::Timestamp::FromClock(runtime_.WallNow())));
+  lease.mutable_spec()
+      .set_holder_identity(state.name)
+      .set_lease_duration_seconds(kLeaseSeconds)
+      .set_renew_time(object::FormatMicroTime(object::Timestamp::FromClock(runtime_.WallNow())));
   return lease.Freeze();
 }
 
@@ -225,13 +244,15 @@ Task<void> SimNodes::Renew(size_t index) {
     auto heartbeat = Heartbeat(index);
     renewed = co_await std::move(heartbeat);
   }
-  if (!renewed) log_.V(2).Info("Simulated node could not report", {{"node", nodes_[index].name}, {"err", renewed.error()}});
+  if (!renewed)
+    log_.V(2).Info("Simulated node could not report", {{"node", nodes_[index].name}, {"err", renewed.error()}});
 }
 
 Task<Result<void>> SimNodes::RenewLease(size_t index) {
   std::string ns(kLeaseNamespace);
   sdk::Object<Lease> lease(LeaseObject(index));
-  Task<Result<sdk::Object<Lease>>> write = nodes_[index].lease ? client_.Update<Lease>(lease) : client_.Create<Lease>(ns, lease);
+  Task<Result<sdk::Object<Lease>>> write =
+      nodes_[index].lease ? client_.Update<Lease>(lease) : client_.Create<Lease>(ns, lease);
   auto written = co_await std::move(write);
   if (written) {
     nodes_[index].lease = written->document();

@@ -1,6 +1,6 @@
 // SimNodes: many nodes in one process that run nothing. Registers Node objects, renews their leases and gives the pods
-// bound to them the life a kubelet would (see sim_pod.h). An idle node costs a lease renewal every ten seconds and no memory
-// to speak of.
+// bound to them the life a kubelet would (see sim_pod.h). An idle node costs a lease renewal every ten seconds and no
+// memory to speak of.
 #pragma once
 
 #include <bitset>
@@ -21,16 +21,16 @@
 namespace homeostat::node::sim {
 
 struct SimNodesOptions {
-  size_t count = 0;                     // at most 8,192 (their pods' addresses are 10.64.0.0 to 10.95.255.255)
+  size_t count = 0;  // at most 8,192 (their pods' addresses are 10.64.0.0 to 10.95.255.255)
   std::string name_prefix = "sim-node-";
   // Capacity of each node, as quantities.
   std::string cpu = "4", memory = "16Gi", ephemeral_storage = "100Gi";
-  int64_t pods = 110;                   // at most 250
-  size_t zones = 0;                     // spread over so many values of topology.kubernetes.io/zone; 0: no such label
+  int64_t pods = 110;  // at most 250
+  size_t zones = 0;    // spread over so many values of topology.kubernetes.io/zone; 0: no such label
   std::string kubelet_version = "v1.36.3+homeostat.1";
-  Duration start_delay = std::chrono::milliseconds(200);   // from a pod's arrival to its running
-  Duration stop_delay = std::chrono::milliseconds(100);    // from its deletion to its end; less if its grace period is
-  bool events = true;                   // Pulled, Created, Started, Killing
+  Duration start_delay = std::chrono::milliseconds(200);  // from a pod's arrival to its running
+  Duration stop_delay = std::chrono::milliseconds(100);   // from its deletion to its end; less if its grace period is
+  bool events = true;                                     // Pulled, Created, Started, Killing
   int workers = 16;
 };
 
@@ -48,17 +48,17 @@ class SimNodes {
  private:
   struct NodeState {
     std::string name, ip;
-    std::bitset<256> used_ips;          // the last octet of pods' addresses
-    object::DocumentPtr lease;          // as last written
+    std::bitset<256> used_ips;  // the last octet of pods' addresses
+    object::DocumentPtr lease;  // as last written
     std::string uid;
     int renewals = 0;
-    std::unique_ptr<sdk::EventRecorder> events;   // made when first needed
+    std::unique_ptr<sdk::EventRecorder> events;  // made when first needed
   };
   struct PodState {
     std::string uid;
     size_t node = 0;
     SimStage stage = SimStage::kNew;
-    MonotonicTime since;                // when it came into the stage
+    MonotonicTime since;  // when it came into the stage
     std::optional<MonotonicTime> stopping_since;
     SimPodFacts facts;
     std::unordered_map<std::string, std::string> container_ids;
@@ -88,7 +88,8 @@ class SimNodes {
   void AssignIp(PodState& state, const api::core::v1::Pod& pod);
   std::string PodIp(size_t node, size_t last) const;
   std::string Now() const;
-  void Event(size_t node, const object::Value& pod, const std::string& field_path, std::string_view reason, std::string message);
+  void Event(size_t node, const object::Value& pod, const std::string& field_path, std::string_view reason,
+             std::string message);
   void StartedEvents(const PodState& state, const api::core::v1::Pod& pod);
 
   Runtime& runtime_;

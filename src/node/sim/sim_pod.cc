@@ -21,8 +21,8 @@ enum class ContainerStage : uint8_t { kCreating, kRunning, kCrashed, kTerminated
 
 bool IsSidecar(const Container& container) { return container.restart_policy() == "Always"; }
 
-void SetTerminated(api::core::v1::ContainerStateBuilder state, const SimPodFacts& facts, int32_t code, const std::string& id,
-                   const std::string& end) {
+void SetTerminated(api::core::v1::ContainerStateBuilder state, const SimPodFacts& facts, int32_t code,
+                   const std::string& id, const std::string& end) {
   auto terminated = state.mutable_terminated();
   terminated.set_exit_code(code);
   terminated.set_reason(code == 0 ? "Completed" : "Error");
@@ -39,8 +39,8 @@ void AddMounts(ContainerStatusBuilder& status, const Container& container) {
   }
 }
 
-void FillContainer(ContainerStatusBuilder status, const Container& container, ContainerStage stage, const SimPodFacts& facts,
-                   int32_t restarts) {
+void FillContainer(ContainerStatusBuilder status, const Container& container, ContainerStage stage,
+                   const SimPodFacts& facts, int32_t restarts) {
   status.set_name(container.name());
   if (stage == ContainerStage::kCreating) {
     status.mutable_state().mutable_waiting().set_reason("ContainerCreating");
@@ -61,13 +61,17 @@ void FillContainer(ContainerStatusBuilder status, const Container& container, Co
   auto last = status.mutable_last_state();
   if (running) {
     status.mutable_state().mutable_running().set_started_at(facts.started_at);
-    if (restarts > 0 && !facts.exit_time.empty()) SetTerminated(std::move(last), facts, facts.exit_code, id, facts.exit_time);
+    if (restarts > 0 && !facts.exit_time.empty())
+      SetTerminated(std::move(last), facts, facts.exit_code, id, facts.exit_time);
   } else if (stage == ContainerStage::kCrashed) {
-    status.mutable_state().mutable_waiting().set_reason("CrashLoopBackOff").set_message(
-        "back-off restarting failed container=" + std::string(container.name()));
+    status.mutable_state()
+        .mutable_waiting()
+        .set_reason("CrashLoopBackOff")
+        .set_message("back-off restarting failed container=" + std::string(container.name()));
     SetTerminated(std::move(last), facts, facts.exit_code, id, facts.exit_time);
   } else {
-    SetTerminated(status.mutable_state(), facts, facts.exit_code, id, facts.exit_time.empty() ? facts.now : facts.exit_time);
+    SetTerminated(status.mutable_state(), facts, facts.exit_code, id,
+                  facts.exit_time.empty() ? facts.now : facts.exit_time);
   }
   if (container.resources().has_requests()) status.set_allocated_resources(container.resources().requests());
   if (container.has_resources()) status.set_resources(container.resources());
@@ -103,7 +107,8 @@ struct Condition {
 
 std::string Names(const Pod& pod) {
   std::string names;
-  for (Container container : pod.spec().containers()) names += (names.empty() ? "" : " ") + std::string(container.name());
+  for (Container container : pod.spec().containers())
+    names += (names.empty() ? "" : " ") + std::string(container.name());
   return names;
 }
 
@@ -117,9 +122,10 @@ std::string UnreadyGates(const Pod& pod) {
     }
     if (held == "True") continue;
     if (!message.empty()) message += ", ";
-    message += held.empty() ? "corresponding condition of pod readiness gate \"" + std::string(gate.condition_type()) + "\" does not exist."
-                            : "the status of pod readiness gate \"" + std::string(gate.condition_type()) + "\" is not \"True\", but " +
-                                  std::string(held);
+    message += held.empty() ? "corresponding condition of pod readiness gate \"" + std::string(gate.condition_type()) +
+                                  "\" does not exist."
+                            : "the status of pod readiness gate \"" + std::string(gate.condition_type()) +
+                                  "\" is not \"True\", but " + std::string(held);
   }
   return message;
 }
@@ -133,8 +139,10 @@ std::vector<Condition> Conditions(const Pod& pod, ContainerStage stage, bool com
     conditions.push_back({"Initialized", "True", completed ? "PodCompleted" : "", ""});
   } else {
     std::string names;
-    for (Container container : pod.spec().init_containers()) names += (names.empty() ? "" : " ") + std::string(container.name());
-    conditions.push_back({"Initialized", "False", "ContainersNotInitialized", "containers with incomplete status: [" + names + "]"});
+    for (Container container : pod.spec().init_containers())
+      names += (names.empty() ? "" : " ") + std::string(container.name());
+    conditions.push_back(
+        {"Initialized", "False", "ContainersNotInitialized", "containers with incomplete status: [" + names + "]"});
   }
   if (stage == ContainerStage::kRunning) {
     std::string gates = UnreadyGates(pod);
@@ -159,12 +167,14 @@ std::vector<Condition> Conditions(const Pod& pod, ContainerStage stage, bool com
 }
 
 // The kubelet's own conditions first, in its order; then those that others wrote.
-void SetConditions(PodStatusBuilder& status, const Pod& pod, const std::vector<Condition>& conditions, const std::string& now) {
+void SetConditions(PodStatusBuilder& status, const Pod& pod, const std::vector<Condition>& conditions,
+                   const std::string& now) {
   status.clear_conditions();
   for (const Condition& wanted : conditions) {
     std::string transition = now;
     for (auto condition : pod.status().conditions()) {
-      if (condition.type() == wanted.type && condition.status() == wanted.status) transition = condition.last_transition_time();
+      if (condition.type() == wanted.type && condition.status() == wanted.status)
+        transition = condition.last_transition_time();
     }
     auto added = status.add_conditions();
     added.set_type(wanted.type).set_status(wanted.status).set_last_transition_time(transition);
@@ -178,7 +188,8 @@ void SetConditions(PodStatusBuilder& status, const Pod& pod, const std::vector<C
   }
 }
 
-object::DocumentPtr Write(object::DocumentPtr document, ContainerStage stage, std::string_view phase, const SimPodFacts& facts) {
+object::DocumentPtr Write(object::DocumentPtr document, ContainerStage stage, std::string_view phase,
+                          const SimPodFacts& facts) {
   Pod pod(document->root());
   PodBuilder builder{schema::Subtree(document)};
   auto status = builder.mutable_status();
@@ -208,7 +219,8 @@ std::optional<ExitPlan> ReadExitPlan(const Pod& pod) {
   if (comma != text.npos) {
     std::string_view code = text.substr(comma + 1);
     auto [end, error] = std::from_chars(code.data(), code.data() + code.size(), plan.code);
-    if (error != std::errc() || end != code.data() + code.size() || plan.code < 0 || plan.code > 255) return std::nullopt;
+    if (error != std::errc() || end != code.data() + code.size() || plan.code < 0 || plan.code > 255)
+      return std::nullopt;
   }
   auto after = object::ParseDuration(text.substr(0, comma));
   if (!after || *after < Duration(0)) return std::nullopt;

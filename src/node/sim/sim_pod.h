@@ -3,10 +3,10 @@
 //   stage        written status                                      goes on
 //   new          -                                                   at once → creating
 //   creating     Pending, containers waiting: ContainerCreating      after start_delay → running
-//   running      Running, containers ready                           at exit-after → crashed, finished, or running again
-//   crashed      Running, containers waiting: CrashLoopBackOff       after the back-off → running, restart count raised
-//   finished     Succeeded or Failed                                 never
-//   stopping     (deletionTimestamp) containers terminated           → deleted from the API
+//   running      Running, containers ready                           at exit-after → crashed, finished, or running
+//   again crashed      Running, containers waiting: CrashLoopBackOff       after the back-off → running, restart count
+//   raised finished     Succeeded or Failed                                 never stopping     (deletionTimestamp)
+//   containers terminated           → deleted from the API
 #pragma once
 
 #include <cstdint>
@@ -38,10 +38,10 @@ SimStage StageOf(const api::core::v1::Pod& pod);
 // What the node knows of a pod besides the object.
 struct SimPodFacts {
   std::string pod_ip, host_ip;
-  std::string now;                       // RFC 3339
-  std::string started_at;                // of the containers, as above
+  std::string now;         // RFC 3339
+  std::string started_at;  // of the containers, as above
   int32_t restarts = 0;
-  std::string exit_time;                 // of the last run that ended, if any
+  std::string exit_time;  // of the last run that ended, if any
   int32_t exit_code = 0;
   std::function<std::string(std::string_view container)> container_id;
 };

@@ -11,10 +11,11 @@ namespace {
 using api::core::v1::Pod;
 
 object::DocumentPtr MakePod(std::string_view metadata, std::string_view spec, std::string_view status = "") {
-  std::string json = R"({"metadata":{"namespace":"default","name":"web","uid":"u","generation":1)" + std::string(metadata) +
-                     R"(},"spec":{"restartPolicy":"Always","containers":[{"name":"c","image":"nginx:1.27"}])" + std::string(spec) +
-                     R"(},"status":{"phase":"Pending","qosClass":"BestEffort","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}])" +
-                     std::string(status) + "}}";
+  std::string json =
+      R"({"metadata":{"namespace":"default","name":"web","uid":"u","generation":1)" + std::string(metadata) +
+      R"(},"spec":{"restartPolicy":"Always","containers":[{"name":"c","image":"nginx:1.27"}])" + std::string(spec) +
+      R"(},"status":{"phase":"Pending","qosClass":"BestEffort","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}])" +
+      std::string(status) + "}}";
   auto document = object::ParseJsonDocument(json);
   EXPECT_TRUE(document) << json;
   schema::ConformReport report;
@@ -46,7 +47,8 @@ std::string Conditions(const object::DocumentPtr& document) {
 TEST(SimPod, GoesThroughTheStagesOfAKubelet) {
   object::DocumentPtr creating = WithStage(MakePod("", ""), SimStage::kCreating, Facts());
   EXPECT_EQ(Conditions(creating),
-            "PodReadyToStartContainers=False Initialized=True Ready=False(ContainersNotReady) ContainersReady=False(ContainersNotReady) "
+            "PodReadyToStartContainers=False Initialized=True Ready=False(ContainersNotReady) "
+            "ContainersReady=False(ContainersNotReady) "
             "PodScheduled=True");
   Pod pod(creating->root());
   EXPECT_EQ(pod.status().container_statuses()[0].state().waiting().reason(), "ContainerCreating");
@@ -55,7 +57,8 @@ TEST(SimPod, GoesThroughTheStagesOfAKubelet) {
   EXPECT_EQ(StageOf(pod), SimStage::kCreating);
 
   object::DocumentPtr running = WithStage(creating, SimStage::kRunning, Facts());
-  EXPECT_EQ(Conditions(running), "PodReadyToStartContainers=True Initialized=True Ready=True ContainersReady=True PodScheduled=True");
+  EXPECT_EQ(Conditions(running),
+            "PodReadyToStartContainers=True Initialized=True Ready=True ContainersReady=True PodScheduled=True");
   pod = Pod(running->root());
   EXPECT_EQ(pod.status().pod_ip(), "10.64.0.2");
   EXPECT_EQ(pod.status().pod_ips()[0].ip(), "10.64.0.2");
@@ -74,7 +77,8 @@ TEST(SimPod, GoesThroughTheStagesOfAKubelet) {
 }
 
 TEST(SimPod, EndsByItsExitCode) {
-  for (auto [code, phase, reason, condition] : {std::tuple(0, "Succeeded", "Completed", "PodCompleted"), {3, "Failed", "Error", "PodFailed"}}) {
+  for (auto [code, phase, reason, condition] :
+       {std::tuple(0, "Succeeded", "Completed", "PodCompleted"), {3, "Failed", "Error", "PodFailed"}}) {
     SimPodFacts facts = Facts();
     facts.exit_code = code;
     facts.exit_time = "2026-01-01T00:00:09Z";
@@ -109,7 +113,8 @@ TEST(SimPod, CrashedContainersWaitAndAreCounted) {
 }
 
 TEST(SimPod, ReadinessGatesAndOthersConditionsAreKept) {
-  object::DocumentPtr gated = WithStage(MakePod("", R"(,"readinessGates":[{"conditionType":"example.com/ok"}])"), SimStage::kRunning, Facts());
+  object::DocumentPtr gated =
+      WithStage(MakePod("", R"(,"readinessGates":[{"conditionType":"example.com/ok"}])"), SimStage::kRunning, Facts());
   EXPECT_NE(Conditions(gated).find("Ready=False(ReadinessGatesNotReady)"), std::string::npos);
   EXPECT_NE(Conditions(gated).find("ContainersReady=True"), std::string::npos);
 }
@@ -121,9 +126,10 @@ TEST(SimPod, ExitPlans) {
     int64_t milliseconds;
     int code;
   };
-  for (const Case& c : {Case{"5s", true, 5000, 0}, Case{"250ms,3", true, 250, 3}, Case{"1m,256", false, 0, 0}, Case{"soon", false, 0, 0},
-                        Case{"1s,", false, 0, 0}, Case{"-1s", false, 0, 0}}) {
-    object::DocumentPtr pod = MakePod(R"(,"annotations":{"sim.homeostat.dev/exit-after":")" + std::string(c.text) + "\"}", "");
+  for (const Case& c : {Case{"5s", true, 5000, 0}, Case{"250ms,3", true, 250, 3}, Case{"1m,256", false, 0, 0},
+                        Case{"soon", false, 0, 0}, Case{"1s,", false, 0, 0}, Case{"-1s", false, 0, 0}}) {
+    object::DocumentPtr pod =
+        MakePod(R"(,"annotations":{"sim.homeostat.dev/exit-after":")" + std::string(c.text) + "\"}", "");
     auto plan = ReadExitPlan(Pod(pod->root()));
     ASSERT_EQ(plan.has_value(), c.valid) << c.text;
     if (!plan) continue;

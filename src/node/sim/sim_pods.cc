@@ -98,7 +98,8 @@ void SimNodes::Forget(const std::string& key) {
   states_.erase(at);
 }
 
-void SimNodes::Event(size_t node, const object::Value& pod, const std::string& field_path, std::string_view reason, std::string message) {
+void SimNodes::Event(size_t node, const object::Value& pod, const std::string& field_path, std::string_view reason,
+                     std::string message) {
   if (!options_.events) return;
   NodeState& state = nodes_[node];
   if (!state.events) state.events = std::make_unique<sdk::EventRecorder>(runtime_, client_, "kubelet", state.name);
@@ -194,7 +195,8 @@ Task<Result<sdk::ReconcileOutcome>> SimNodes::Advance(object::DocumentPtr docume
         co_return outcome;
       }
       AssignIp(state, pod);
-      if (state.facts.pod_ip.empty()) co_return Fail(SystemError("no address is left on node " + nodes_[state.node].name));
+      if (state.facts.pod_ip.empty())
+        co_return Fail(SystemError("no address is left on node " + nodes_[state.node].name));
       BeginRun(state);
       auto enter = Enter(document, key, SimStage::kRunning);
       CO_TRY(co_await std::move(enter));
@@ -257,7 +259,8 @@ Task<Result<sdk::ReconcileOutcome>> SimNodes::Stop(object::DocumentPtr document,
     state.stopping_since = runtime_.Now();
     if (running) {
       for (Container container : pod.spec().containers()) {
-        Event(state.node, pod.Raw(), FieldPath(container.name()), "Killing", "Stopping container " + std::string(container.name()));
+        Event(state.node, pod.Raw(), FieldPath(container.name()), "Killing",
+              "Stopping container " + std::string(container.name()));
       }
     }
   }
@@ -279,7 +282,8 @@ Task<Result<sdk::ReconcileOutcome>> SimNodes::Stop(object::DocumentPtr document,
   sdk::DeleteOptions options;
   options.grace_period_seconds = 0;
   options.precondition_uid = state.uid;
-  auto remove = client_.Delete<Pod>(std::string(pod.metadata().namespace_()), std::string(pod.metadata().name()), options);
+  auto remove =
+      client_.Delete<Pod>(std::string(pod.metadata().namespace_()), std::string(pod.metadata().name()), options);
   CO_TRY(co_await std::move(remove));
   co_return outcome;
 }

@@ -29,23 +29,26 @@ object::DocumentPtr FromJson(std::string_view json) {
 // spec and metadata are JSON texts of those objects' members, without braces.
 inline PodInfoPtr MakePod(std::string_view name, std::string_view spec = R"("containers":[{"name":"c"}])",
                           std::string_view metadata = "", std::string_view status = "") {
-  std::string json = R"({"metadata":{"namespace":"default","name":")" + std::string(name) + R"(","uid":"uid-)" + std::string(name) + "\"";
+  std::string json = R"({"metadata":{"namespace":"default","name":")" + std::string(name) + R"(","uid":"uid-)" +
+                     std::string(name) + "\"";
   if (!metadata.empty()) json += "," + std::string(metadata);
   json += "},\"spec\":{" + std::string(spec) + "},\"status\":{" + std::string(status) + "}}";
   return ReadPod(FromJson<api::core::v1::Pod>(json));
 }
 
 inline std::string Requests(std::string_view cpu, std::string_view memory) {
-  return R"("containers":[{"name":"c","resources":{"requests":{"cpu":")" + std::string(cpu) + R"(","memory":")" + std::string(memory) + R"("}}}])";
+  return R"("containers":[{"name":"c","resources":{"requests":{"cpu":")" + std::string(cpu) + R"(","memory":")" +
+         std::string(memory) + R"("}}}])";
 }
 
 inline object::DocumentPtr MakeNode(std::string_view name, std::string_view labels = "", std::string_view spec = "",
                                     std::string_view cpu = "4", std::string_view memory = "8Gi", int pods = 110) {
   std::string all = R"("kubernetes.io/hostname":")" + std::string(name) + "\"";
   if (!labels.empty()) all += "," + std::string(labels);
-  return FromJson<api::core::v1::Node>(R"({"metadata":{"name":")" + std::string(name) + R"(","labels":{)" + all + R"(}},"spec":{)" +
-                                       std::string(spec) + R"(},"status":{"allocatable":{"cpu":")" + std::string(cpu) +
-                                       R"(","memory":")" + std::string(memory) + R"(","pods":")" + std::to_string(pods) + R"("}}})");
+  return FromJson<api::core::v1::Node>(R"({"metadata":{"name":")" + std::string(name) + R"(","labels":{)" + all +
+                                       R"(}},"spec":{)" + std::string(spec) + R"(},"status":{"allocatable":{"cpu":")" +
+                                       std::string(cpu) + R"(","memory":")" + std::string(memory) + R"(","pods":")" +
+                                       std::to_string(pods) + R"("}}})");
 }
 
 }  // namespace homeostat::scheduler
