@@ -1,0 +1,117 @@
+// Admission policies and their bindings. Source of the rules: pkg/apis/admissionregistration/validation.
+#include <set>
+#include <string>
+
+#include "homeostat/object/selectors.h"
+#include "kinds/admissionregistration/admissionregistration.h"
+#include "kinds/cells.h"
+#include "kinds/group_checks.h"
+
+namespace homeostat::kinds {
+namespace {
+
+void CheckParameters(const Value& parameters, const FieldPath& path, FieldErrors& errors) {
+  if (!parameters) return;
+  std::string_view name = parameters.Get("name").AsString(), action = parameters.Get("parameterNotFoundAction").AsString();
+  Value selector = parameters.Get("selector");
+  constexpr std::string_view kExclusive = "name and selector are mutually exclusive";
+  if (!name.empty()) {
+    CheckPathSegment(name, path.Child("name"), errors);
+    if (selector) errors.Forbidden(path.Child("name"), kExclusive);
+  }
+  if (selector) {
+    CheckLabelSelector(selector, path.Child("selector"), errors);
+    if (!name.empty()) errors.Forbidden(path.Child("selector"), kExclusive);
+  }
+  if (name.empty() && !selector) errors.Required(path, "one of name or selector must be specified");
+  RequireOneOf(action, {"Deny", "Allow"}, path.Child("parameterNotFoundAction"), errors);
+}
+
+void CheckNamedRules(const Value& rules, const FieldPath& list_path, FieldErrors& errors) {
+  for (size_t i = 0; i < rules.size(); ++i) {
+    FieldPath path = list_path.Index(i);
+    Value names = rules.At(i).Get("resourceNames");
+    std::set<std::string_view> seen;
+    for (size_t j = 0; j < names.size(); ++j) {
+      FieldPath at = path.Child("resourceNames").Index(j);
+      CheckPathSegment(names.At(j).AsString(), at, errors);
+      if (!seen.insert(names.At(j).AsString()).second) errors.Duplicate(at, names.At(j));
+    }
+    CheckOperationRule(rules.At(i), path, errors);
+  }
+}
+
+void CheckMatchResources(const Value& match, const FieldPath& path, FieldErrors& errors) {
+  if (!match) return;
+  RequireOneOf(match.Get("matchPolicy").AsString(), {"Equivalent", "Exact"}, path.Child("matchPolicy"), errors);
+  for (std::string_view field : {"namespaceSelector", "objectSelector"}) {
+    if (!match.Get(field)) {
+      errors.Required(path.Child(field));
+    } else {
+      CheckLabelSelector(match.Get(field), path.Child(field), errors);
+    }
+  }
+  CheckNamedRules(match.Get("resourceRules"), path.Child("resourceRules"), errors);
+  CheckNamedRules(match.Get("excludeResourceRules"), path.Child("excludeResourceRules"), errors);
+}
+
+void CheckActions(const Value& actions, const FieldPath& path, FieldErrors& errors) {
+  std::set<std::string_view> seen;
+  for (size_t i = 0; i < actions.size(); ++i) {
+    std::string_view action = actions.At(i).AsString();
+    CheckOneOf(action, {"Audit", "Deny", "Warn"}, path.Index(i), errors);
+    if (!seen.insert(action).second) errors.Duplicate(path.Index(i), action);
+  }
+  if (seen.contains("Deny") && seen.contains("Warn")) {
+    errors.Invalid(path, actions,
+                   "must not contain both Deny and Warn (repeating the same validation failure information in the API response and "
+                   "headers serves no purpose)");
+  }
+  if (seen.empty()) errors.Required(path, "at least one validation action is required");
+}
+
+void CheckBinding(RuleContext& context, Value binding, FieldErrors& errors) {
+  FieldPath path("spec");
+  Value spec = binding.Get("spec");
+  std::string_view policy = spec.Get("policyName").AsString();
+  if (policy.empty()) {
+    errors.Required(path.Child("policyName"));
+  } else {
+    CheckDns1123Subdomain(policy, path.Child("policyName"), errors);
+  }
+  CheckParameters(spec.Get("paramRef"), path.Child("paramRef"), errors);
+  CheckMatchResources(spec.Get("matchResources"), path.Child("matchResources"), errors);
+  if (context.kind.gvk.kind == "ValidatingAdmissionPolicyBinding") {
+    CheckActions(spec.Get("validationActions"), path.Child("validationActions"), errors);
+  }
+}
+
+void CheckBindingUpdate(RuleContext& context, Value binding, Value, FieldErrors& errors) { CheckBinding(context, binding, errors); }
+
+Value PolicyCell(object::Arena& arena, std::string_view, Value policy, WallTime) {
+  Value kind = policy.Path({"spec", "paramKind"});
+  if (!kind) return Value::StringRef("<unset>");
+  return TextCell(arena, std::string(kind.Get("apiVersion").AsString()) + "/" + std::string(kind.Get("kind").AsString()));
+}
+
+Value BindingCell(object::Arena& arena, std::string_view, Value binding, WallTime) {
+  Value parameters = binding.Path({"spec", "paramRef"});
+  std::string_view name = parameters.Get("name").AsString(), ns = parameters.Get("namespace").AsString();
+  if (!name.empty()) return TextCell(arena, (ns.empty() ? "*" : std::string(ns)) + "/" + std::string(name));
+  if (!parameters.Get("selector")) return Value::StringRef("<unset>");
+  auto selector = object::LabelSelector::FromLabelSelector(parameters.Get("selector"));
+  return TextCell(arena, selector ? selector->ToString() : "<error>");
+}
+
+}  // namespace
+
+const Behaviour kValidatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicy", .cell = PolicyCell};
+const Behaviour kMutatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicy", .cell = PolicyCell};
+const Behaviour kValidatingAdmissionPolicyBinding{
+    .group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicyBinding", .validate_create = CheckBinding,
+    .validate_update = CheckBindingUpdate, .cell = BindingCell};
+const Behaviour kMutatingAdmissionPolicyBinding{
+    .group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicyBinding", .validate_create = CheckBinding,
+    .validate_update = CheckBindingUpdate, .cell = BindingCell};
+
+}  // namespace homeostat::kinds

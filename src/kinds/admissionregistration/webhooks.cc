@@ -1,0 +1,255 @@
+// ValidatingWebhookConfiguration and MutatingWebhookConfiguration. Source of the rules: pkg/apis/admissionregistration/validation,
+// apiserver's pkg/util/webhook. What an old object has wrong already is let pass.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "kinds/admissionregistration/admissionregistration.h"
+#include "kinds/group_checks.h"
+
+namespace homeostat::kinds {
+namespace {
+
+struct WebhookRules {
+  bool any_side_effects = false, any_review_version = false, repeated_names = false;
+  SelectorRules selectors;
+};
+
+std::string Joined(const object::Messages& messages) {
+  std::string text;
+  for (const std::string& message : messages) text += (text.empty() ? "" : ",") + message;
+  return text;
+}
+
+void CheckFullyQualifiedName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
+  if (name.empty()) return errors.Required(path);
+  object::Messages messages = object::IsDNS1123Subdomain(name);
+  if (!messages.empty()) return errors.Invalid(path, name, Joined(messages));
+  if (std::ranges::count(name, '.') < 2) {
+    errors.Invalid(path, name, "should be a domain with at least three segments separated by dots");
+  }
+}
+
+// The parts of scheme://user@host/path?query#fragment.
+struct Url {
+  std::string_view scheme, user, host, query, fragment;
+
+  explicit Url(std::string_view text) {
+    if (size_t hash = text.find('#'); hash != text.npos) {
+      fragment = text.substr(hash + 1);
+      text = text.substr(0, hash);
+    }
+    if (size_t mark = text.find('?'); mark != text.npos) {
+      query = text.substr(mark + 1);
+      text = text.substr(0, mark);
+    }
+    size_t colon = text.find(':');
+    if (colon != text.npos && text.substr(0, colon).find('/') == text.npos) {
+      scheme = text.substr(0, colon);
+      text.remove_prefix(colon + 1);
+    }
+    if (!text.starts_with("//")) return;
+    text.remove_prefix(2);
+    host = text.substr(0, text.find('/'));
+    if (size_t at = host.rfind('@'); at != host.npos) {
+      user = host.substr(0, at);
+      host.remove_prefix(at + 1);
+    }
+  }
+};
+
+void CheckUrl(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  Url url(text);
+  if (url.scheme != "https") {
+    errors.Invalid(path, url.scheme, "'https' is the only allowed URL scheme; desired format: https://host[/path]");
+  }
+  if (url.host.empty()) errors.Invalid(path, "", "host must be specified; desired format: https://host[/path]");
+  if (!url.user.empty()) errors.Invalid(path, url.user, "user information is not permitted in the URL");
+  if (!url.fragment.empty()) errors.Invalid(path, url.fragment, "fragments are not permitted in the URL");
+  if (!url.query.empty()) errors.Invalid(path, url.query, "query parameters are not permitted in the URL");
+}
+
+void CheckServicePath(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  if (text.empty() || text == "/") return;
+  if (text == "//") return errors.Invalid(path, text, "segment[0] may not be empty");
+  if (!text.starts_with('/')) errors.Invalid(path, text, "must start with a '/'");
+  std::string_view rest = text.starts_with('/') ? text.substr(1) : text;
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  for (size_t i = 0;; ++i) {
+    size_t slash = rest.find('/');
+    std::string_view segment = rest.substr(0, slash);
+    std::string where = "segment[" + std::to_string(i) + "]";
+    if (segment.empty()) {
+      errors.Invalid(path, text, where + " may not be empty");
+    } else {
+      for (const std::string& message : object::IsDNS1123Subdomain(segment)) errors.Invalid(path, text, where + ": " + message);
+    }
+    if (slash == rest.npos) return;
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+void CheckService(const Value& service, const FieldPath& path, FieldErrors& errors) {
+  if (service.Get("name").AsString().empty()) errors.Required(path.Child("name"), "service name is required");
+  if (service.Get("namespace").AsString().empty()) errors.Required(path.Child("namespace"), "service namespace is required");
+  int64_t port = service.Get("port").AsInt();
+  object::Messages messages = object::IsValidPortNum(port);
+  if (!messages.empty()) errors.Invalid(path.Child("port"), port, "port is not valid: " + Joined(messages));
+  if (Value text = service.Get("path")) CheckServicePath(text.AsString(), path.Child("path"), errors);
+}
+
+void CheckClient(const Value& client, const FieldPath& path, FieldErrors& errors) {
+  Value url = client.Get("url"), service = client.Get("service");
+  if (static_cast<bool>(url) == static_cast<bool>(service)) {
+    errors.Required(path, "exactly one of url or service is required");
+  } else if (url) {
+    CheckUrl(url.AsString(), path.Child("url"), errors);
+  } else {
+    CheckService(service, path.Child("service"), errors);
+  }
+}
+
+void CheckSideEffects(const Value& effects, bool any, const FieldPath& path, FieldErrors& errors) {
+  if (!effects) {
+    errors.Required(path, any ? "must specify one of None, NoneOnDryRun, Some, Unknown" : "must specify one of None, NoneOnDryRun");
+  } else if (any) {
+    CheckOneOf(effects.AsString(), {"None", "NoneOnDryRun", "Some", "Unknown"}, path, errors);
+  } else {
+    CheckOneOf(effects.AsString(), {"None", "NoneOnDryRun"}, path, errors);
+  }
+}
+
+void CheckHook(const Value& hook, const WebhookRules& rules, const FieldPath& path, FieldErrors& errors) {
+  CheckFullyQualifiedName(hook.Get("name").AsString(), path.Child("name"), errors);
+  Value operations = hook.Get("rules"), timeout = hook.Get("timeoutSeconds");
+  for (size_t i = 0; i < operations.size(); ++i) CheckOperationRule(operations.At(i), path.Child("rules").Index(i), errors);
+  if (Value policy = hook.Get("failurePolicy")) CheckOneOf(policy.AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  if (Value policy = hook.Get("matchPolicy")) CheckOneOf(policy.AsString(), {"Equivalent", "Exact"}, path.Child("matchPolicy"), errors);
+  CheckSideEffects(hook.Get("sideEffects"), rules.any_side_effects, path.Child("sideEffects"), errors);
+  if (timeout && (timeout.AsInt() > 30 || timeout.AsInt() < 1)) {
+    errors.Invalid(path.Child("timeoutSeconds"), timeout, "the timeout value must be between 1 and 30 seconds");
+  }
+  CheckLabelSelector(hook.Get("namespaceSelector"), path.Child("namespaceSelector"), errors, rules.selectors);
+  CheckLabelSelector(hook.Get("objectSelector"), path.Child("objectSelector"), errors, rules.selectors);
+  if (Value policy = hook.Get("reinvocationPolicy")) {
+    CheckOneOf(policy.AsString(), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"), errors);
+  }
+  CheckClient(hook.Get("clientConfig"), path.Child("clientConfig"), errors);
+}
+
+bool IsRecognized(const Value& versions) {
+  return std::ranges::any_of(versions.items(), [](const Value& version) { return IsOneOf(version.AsString(), {"v1", "v1beta1"}); });
+}
+
+void CheckReviewVersions(const Value& versions, bool any, const FieldPath& path, FieldErrors& errors) {
+  if (versions.empty()) return errors.Required(path, "must specify one of v1, v1beta1");
+  std::set<std::string_view> seen;
+  for (size_t i = 0; i < versions.size(); ++i) {
+    std::string_view version = versions.At(i).AsString();
+    if (!seen.insert(version).second) {
+      errors.Invalid(path.Index(i), version, "duplicate version");
+    } else {
+      AddInvalid(errors, path.Index(i), version, object::IsDNS1035Label(version));
+    }
+  }
+  if (!any && !IsRecognized(versions)) errors.Invalid(path, versions, "must include at least one of v1, v1beta1");
+}
+
+void CheckConfiguration(const Value& configuration, const WebhookRules& rules, FieldErrors& errors) {
+  FieldPath list_path("webhooks");
+  Value hooks = configuration.Get("webhooks");
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < hooks.size(); ++i) {
+    FieldPath path = list_path.Index(i);
+    CheckHook(hooks.At(i), rules, path, errors);
+    CheckReviewVersions(hooks.At(i).Get("admissionReviewVersions"), rules.any_review_version, path.Child("admissionReviewVersions"), errors);
+    std::string_view name = hooks.At(i).Get("name").AsString();
+    if (!rules.repeated_names && !name.empty() && !names.insert(name).second) errors.Duplicate(path.Child("name"), name);
+  }
+}
+
+WebhookRules RulesFor(const Value& old) {
+  WebhookRules rules;
+  std::set<std::string_view> names;
+  for (const Value& hook : old.Get("webhooks").items()) {
+    if (!IsOneOf(hook.Get("sideEffects").AsString(), {"None", "NoneOnDryRun"})) rules.any_side_effects = true;
+    if (!IsRecognized(hook.Get("admissionReviewVersions"))) rules.any_review_version = true;
+    if (!names.insert(hook.Get("name").AsString()).second) rules.repeated_names = true;
+    for (std::string_view field : {"namespaceSelector", "objectSelector"}) {
+      if (HasInvalidLabelValue(hook.Get(field))) rules.selectors.allow_invalid_values = true;
+    }
+  }
+  return rules;
+}
+
+void CheckNew(RuleContext&, Value configuration, FieldErrors& errors) { CheckConfiguration(configuration, {}, errors); }
+void CheckUpdate(RuleContext&, Value configuration, Value old, FieldErrors& errors) {
+  CheckConfiguration(configuration, RulesFor(old), errors);
+}
+
+bool Has(const Value& list, std::string_view text) {
+  return std::ranges::any_of(list.items(), [&](const Value& item) { return item.AsString() == text; });
+}
+
+void CheckResources(const Value& resources, const FieldPath& path, FieldErrors& errors) {
+  if (resources.empty()) errors.Required(path);
+  std::set<std::string_view> whole, everywhere;  // pods/*, */status
+  bool named = false;
+  for (size_t i = 0; i < resources.size(); ++i) {
+    std::string_view text = resources.At(i).AsString();
+    if (text.empty()) {
+      errors.Required(path.Index(i));
+      continue;
+    }
+    size_t slash = text.find('/');
+    if (slash == text.npos) {
+      named = text != "*";
+      continue;
+    }
+    std::string_view resource = text.substr(0, slash), sub = text.substr(slash + 1);
+    auto refuse = [&](const std::string& present) {
+      errors.Invalid(path.Index(i), text, "if '" + present + "' is present, must not specify " + std::string(text));
+    };
+    if (whole.contains(resource)) refuse(std::string(resource) + "/*");
+    if (everywhere.contains(sub)) refuse("*/" + std::string(sub));
+    if (sub == "*") whole.insert(resource);
+    if (resource == "*") everywhere.insert(sub);
+  }
+  if (resources.size() > 1 && Has(resources, "*/*")) {
+    errors.Invalid(path, resources, "if '*/*' is present, must not specify other resources");
+  }
+  if (Has(resources, "*") && named) {
+    errors.Invalid(path, resources, "if '*' is present, must not specify other resources without subresources");
+  }
+}
+
+}  // namespace
+
+void CheckOperationRule(const Value& rule, const FieldPath& path, FieldErrors& errors) {
+  auto wildcard = [&](std::string_view field, std::string_view what) {
+    Value list = rule.Get(field);
+    if (list.empty()) errors.Required(path.Child(field));
+    if (list.size() > 1 && Has(list, "*")) {
+      errors.Invalid(path.Child(field), list, "if '*' is present, must not specify other " + std::string(what));
+    }
+    return list;
+  };
+  Value operations = wildcard("operations", "operations");
+  for (size_t i = 0; i < operations.size(); ++i) {
+    CheckOneOf(operations.At(i).AsString(), {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}, path.Child("operations").Index(i), errors);
+  }
+  wildcard("apiGroups", "API groups");
+  Value versions = wildcard("apiVersions", "API versions");
+  for (size_t i = 0; i < versions.size(); ++i) {
+    if (versions.At(i).AsString().empty()) errors.Required(path.Child("apiVersions").Index(i));
+  }
+  CheckResources(rule.Get("resources"), path.Child("resources"), errors);
+  if (Value scope = rule.Get("scope")) CheckOneOf(scope.AsString(), {"*", "Cluster", "Namespaced"}, path.Child("scope"), errors);
+}
+
+const Behaviour kValidatingWebhookConfiguration{.group = "admissionregistration.k8s.io", .kind = "ValidatingWebhookConfiguration",
+                                                .validate_create = CheckNew, .validate_update = CheckUpdate};
+const Behaviour kMutatingWebhookConfiguration{.group = "admissionregistration.k8s.io", .kind = "MutatingWebhookConfiguration",
+                                              .validate_create = CheckNew, .validate_update = CheckUpdate};
+
+}  // namespace homeostat::kinds

@@ -1,0 +1,82 @@
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <memory>
+
+#include "homeostat/base/text.h"
+#include "kinds/certificates/certificates.h"
+
+namespace homeostat::kinds {
+namespace {
+
+template <auto kFree>
+struct Free {
+  template <class T>
+  void operator()(T* pointer) const { kFree(pointer); }
+};
+using BioPtr = std::unique_ptr<BIO, Free<BIO_free>>;
+using RequestPtr = std::unique_ptr<X509_REQ, Free<X509_REQ_free>>;
+using CertificatePtr = std::unique_ptr<X509, Free<X509_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+
+// One block, with its label and headers.
+struct Block {
+  std::string type, headers, der;
+};
+
+// False if there is no block (any more).
+bool ReadBlock(BIO* input, Block& block) {
+  char* name = nullptr;
+  char* header = nullptr;
+  unsigned char* data = nullptr;
+  long size = 0;  // NOLINT: OpenSSL's type
+  bool found = PEM_read_bio(input, &name, &header, &data, &size) == 1;
+  ERR_clear_error();
+  if (!found) return false;
+  block.type = name;
+  block.headers = header;
+  block.der.assign(reinterpret_cast<char*>(data), static_cast<size_t>(size));
+  OPENSSL_free(name);
+  OPENSSL_free(header);
+  OPENSSL_free(data);
+  return true;
+}
+
+BioPtr OpenText(std::string_view text) { return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
+
+}  // namespace
+
+std::string SigningRequestFault(std::string_view pem) {
+  constexpr auto kNoRequest = "PEM block type must be CERTIFICATE REQUEST";
+  BioPtr input = OpenText(pem);
+  Block block;
+  if (!ReadBlock(input.get(), block) || block.type != "CERTIFICATE REQUEST") return kNoRequest;
+  auto* bytes = reinterpret_cast<const unsigned char*>(block.der.data());
+  RequestPtr request(d2i_X509_REQ(nullptr, &bytes, static_cast<long>(block.der.size())));  // NOLINT: OpenSSL's type
+  KeyPtr key(request == nullptr ? nullptr : X509_REQ_get_pubkey(request.get()));
+  bool verified = key != nullptr && X509_REQ_verify(request.get(), key.get()) == 1;
+  ERR_clear_error();
+  if (request == nullptr) return "asn1: structure error: malformed certificate request";
+  return verified ? "" : "x509: certificate request is not signed by its key";
+}
+
+std::string CertificatesFault(std::string_view pem) {
+  if (pem.empty()) return "";
+  BioPtr input = OpenText(pem);
+  Block block;
+  size_t blocks = 0;
+  while (ReadBlock(input.get(), block)) {
+    if (block.type != "CERTIFICATE") return "only CERTIFICATE PEM blocks are allowed, found " + GoQuote(block.type);
+    if (!block.headers.empty()) return "no PEM block headers are permitted";
+    ++blocks;
+    auto* bytes = reinterpret_cast<const unsigned char*>(block.der.data());
+    CertificatePtr certificate(d2i_X509(nullptr, &bytes, static_cast<long>(block.der.size())));  // NOLINT: OpenSSL's type
+    ERR_clear_error();
+    if (certificate == nullptr) return "x509: malformed certificate";
+  }
+  return blocks == 0 ? "must contain at least one CERTIFICATE PEM block" : "";
+}
+
+}  // namespace homeostat::kinds
