@@ -13,4 +13,3 @@ else
   echo "no cluster runs from $data"
 fi
 rm -f "$data/homeostat.pid"
-[ -x build/homeostat ] && build/homeostat node-cleanup --data-dir "$data" || true
