@@ -165,8 +165,11 @@ Value Cell(object::Arena& arena, std::string_view cell, Value event, WallTime no
   return TextCell(arena, message.substr(begin, message.find_last_not_of(kSpace) - begin + 1));
 }
 
-// Old events say in source what new ones say in reportingComponent.
+// By the names of either group. Old events say in source what new ones say in reportingComponent.
 std::optional<std::string> Selectable(Value event, std::string_view field) {
+  constexpr std::string_view kRegarding = "regarding.";
+  if (field.starts_with(kRegarding)) return std::string(event.Get("involvedObject").Get(field.substr(kRegarding.size())).AsString());
+  if (field == "reportingController") return std::string(event.Get("reportingComponent").AsString());
   if (field != "source") return std::nullopt;
   std::string_view component = event.Get("source").Get("component").AsString();
   return std::string(component.empty() ? event.Get("reportingComponent").AsString() : component);
