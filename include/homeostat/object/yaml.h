@@ -20,12 +20,14 @@ inline constexpr int kMaxYamlDepth = 1000;
 
 // Reads the first document; an empty one is null. Texts are copied into the arena. Keys that are not strings become
 // strings. Of equal keys the last wins; each repetition is added to duplicate_keys in upstream's words
-// (`line 3: key "a" already set in map`), which strict decoding reports after "yaml: unmarshal errors:\n  ", joined by
-// "\n  ". Integers that fit are kInt, and so are doubles without a fraction.
+// (`line 3: key "a" already set in map`; see StrictYamlMessage). Integers that fit are kInt, and so are doubles without a fraction.
 //
 // BadRequest with upstream's words ("yaml: line 2: did not find expected key").
 Result<Value> ParseYaml(Arena& arena, std::string_view text, std::vector<std::string>* duplicate_keys = nullptr);
 Result<std::shared_ptr<Document>> ParseYamlDocument(std::string_view text, std::vector<std::string>* duplicate_keys = nullptr);
+
+// The one problem that strict decoding reports for all duplicate keys of a document.
+std::string StrictYamlMessage(const std::vector<std::string>& duplicate_keys);
 
 // The documents of a stream, separated by lines of "---" with nothing or a comment behind; empty ones are left out.
 std::vector<std::string_view> SplitYamlDocuments(std::string_view text);

@@ -344,6 +344,12 @@ Result<std::shared_ptr<Document>> ParseYamlDocument(std::string_view text, std::
   return document;
 }
 
+std::string StrictYamlMessage(const std::vector<std::string>& duplicate_keys) {
+  std::string message = "yaml: unmarshal errors:";
+  for (const std::string& key : duplicate_keys) message += "\n  " + key;
+  return message;
+}
+
 std::vector<std::string_view> SplitYamlDocuments(std::string_view text) {
   std::vector<std::string_view> documents;
   size_t start = 0;

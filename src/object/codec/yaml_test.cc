@@ -19,7 +19,7 @@ std::vector<std::string> Answer(std::string_view text) {
   Result<Value> value = ParseYaml(arena, text, &duplicates);
   if (!value) return {"err", OneLine(value.error().message())};
   std::vector<std::string> answer = {"ok", *WriteJson(*value, {.sort_names = true})};
-  if (!duplicates.empty()) answer.push_back("yaml: unmarshal errors:\\n  " + internal::Join(duplicates, "\\n  "));
+  if (!duplicates.empty()) answer.push_back(OneLine(StrictYamlMessage(duplicates)));
   return answer;
 }
 
