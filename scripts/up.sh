@@ -18,7 +18,7 @@ else
     >"$data/ready" 2>>"$data/homeostat.log" </dev/null &
   echo $! > "$data/homeostat.pid"
   for _ in $(seq 600); do
-    [ -s "$data/ready" ] && break
+    grep -q 'is ready at' "$data/ready" && break
     running || { echo "homeostat did not start:" >&2; tail -n 3 "$data/homeostat.log" >&2; rm -f "$data/homeostat.pid"; exit 1; }
     sleep 0.05
   done
