@@ -35,4 +35,4 @@ set_tests_properties(cluster PROPERTIES TIMEOUT 600)
 # The program. jemalloc keeps the resident set small.
 add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc)
 target_precompile_headers(homeostat REUSE_FROM homeostat_pch)
-target_link_libraries(homeostat PRIVATE homeostat_server homeostat_controllers homeostat_scheduler homeostat_sim_nodes homeostat_http jemalloc)
+target_link_libraries(homeostat PRIVATE homeostat_server homeostat_controllers homeostat_scheduler homeostat_sim_nodes homeostat_http homeostat_node jemalloc)

@@ -1,5 +1,6 @@
 #include "cli/up.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "homeostat/base/log.h"
 #include "homeostat/base/runtime.h"
 #include "http/server.h"
+#include "node/agent.h"
 #include "node/sim/sim_nodes.h"
 #include "scheduler/scheduler.h"
 #include "server/bootstrap.h"
@@ -71,6 +73,10 @@ class Cluster {
   Result<void> StartServing();
   // The parts that are clients of the server.
   void StartClients();
+  // Whether this machine is to be a node, and can be.
+  Result<void> ChooseNode();
+  Task<Result<void>> StartNode();
+  node::AgentOptions NodeOptions() const;
   sdk::Client ClientFor(std::string user, std::vector<std::string> groups);
   Result<std::unique_ptr<store::Engine>> MakeEngine();
   std::string ServiceAccountKeyFile() const { return options_.data_dir + "/pki/sa.key"; }
@@ -88,6 +94,8 @@ class Cluster {
   std::unique_ptr<controllers::Controllers> controllers_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::unique_ptr<node::sim::SimNodes> sim_nodes_;
+  std::unique_ptr<node::Agent> agent_;
+  bool real_node_ = false;
 };
 
 Result<void> Cluster::OpenDirectory() {
@@ -196,17 +204,61 @@ void Cluster::StartClients() {
   informers_->Start();
 }
 
+node::AgentOptions Cluster::NodeOptions() const {
+  node::AgentOptions options;
+  options.directory = std::filesystem::absolute(options_.data_dir).lexically_normal().string() + "/node";
+  options.images_folder = std::filesystem::absolute(options_.data_dir).lexically_normal().string() + "/images";
+  options.containerd_socket = options_.containerd_socket;
+  options.kubelet_version = kGitVersion;
+  return options;
+}
+
+Result<void> Cluster::ChooseNode() {
+  if (options_.node == "none") return {};
+  if (options_.node != "auto" && options_.node != "containerd") {
+    return Fail(SystemError("--node " + options_.node + " is not known; it can be auto, containerd or none"));
+  }
+  Result<void> can = node::CanBeNode(NodeOptions());
+  real_node_ = can.has_value();
+  if (can) return {};
+  if (options_.node == "containerd") return Fail(SystemError("this machine can't be a node: " + can.error().message()));
+  if (options_.sim_nodes == 0) {
+    options_.sim_nodes = 1;
+    fmt::print("This machine can't be a node ({}); a simulated one takes its place.\n", can.error().message());
+  }
+  return {};
+}
+
+Task<Result<void>> Cluster::StartNode() {
+  node::AgentOptions options = NodeOptions();
+  options.node_name = node::DefaultNodeName();
+  // What a node may do is for a node authorizer to say, which there is none of yet: RBAC gives system:nodes nothing.
+  sdk::Client client = ClientFor("system:node:" + options.node_name, {"system:nodes", "system:masters"});
+  agent_ = std::make_unique<node::Agent>(runtime_, std::move(client), log_, std::move(options));
+  auto start = agent_->Start();
+  co_return co_await std::move(start);
+}
+
 Task<Result<void>> Cluster::Start() {
+  CO_TRY(ChooseNode());
   CO_TRY(OpenDirectory());
   CO_TRY(Listen());
   auto control_plane = StartControlPlane();
   CO_TRY(co_await std::move(control_plane));
   CO_TRY(StartServing());
   StartClients();
-  co_return Done();
+  if (!real_node_) co_return Done();
+  auto node = StartNode();
+  co_return co_await std::move(node);
 }
 
 Task<void> Cluster::Stop() {
+  if (agent_) {
+    // Containers go on; the next start finds them again.
+    auto stop = agent_->Stop(false);
+    (void)co_await std::move(stop);
+    agent_.reset();
+  }
   sim_nodes_.reset();
   scheduler_.reset();
   controllers_.reset();

@@ -21,14 +21,6 @@ namespace {
 
 constexpr Duration kRuntimeLimit = std::chrono::seconds(60);
 
-std::string DefaultName() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower.empty() ? "node" : lower;
-}
-
 std::string FieldPath(core::PodSpec spec, const std::string& container) {
   if (container.empty()) return "";
   ContainerSpec found = FindContainer(spec, container);
@@ -55,6 +47,23 @@ Task<Result<void>> RunNft(Runtime& runtime, std::string script) {
 }
 
 }  // namespace
+
+std::string DefaultNodeName() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  std::string lower(name);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower.empty() ? "node" : lower;
+}
+
+Result<void> CanBeNode(const AgentOptions& options) {
+  if (geteuid() != 0) return Fail(NodeError("running containers needs root"));
+  if (!options.containerd_socket.empty()) {
+    if (!PathExists(options.containerd_socket)) return Fail(NodeError("there is no container runtime at " + options.containerd_socket));
+    return {};
+  }
+  return CanRunContainerd(RuntimeOptions(options));
+}
 
 struct Agent::State {
   State(Runtime& the_runtime, sdk::Client the_client, Logger the_log, AgentOptions the_options)
@@ -93,7 +102,7 @@ struct Agent::State {
 };
 
 Agent::Agent(Runtime& runtime, sdk::Client client, Logger log, AgentOptions options) {
-  if (options.node_name.empty()) options.node_name = DefaultName();
+  if (options.node_name.empty()) options.node_name = DefaultNodeName();
   state_ = std::make_unique<State>(runtime, std::move(client), log.Named("node"), std::move(options));
   state_->api = std::make_unique<NodeApi>(runtime);
 }

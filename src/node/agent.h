@@ -30,6 +30,12 @@ struct AgentOptions {
   int32_t api_port = 0;                  // where the API of ApiHandler can be reached; 0: nowhere but in this process
 };
 
+// The machine's host name in lower case.
+std::string DefaultNodeName();
+
+// Whether this machine can be a node with these options; the error says in one line why not. Blocking.
+Result<void> CanBeNode(const AgentOptions& options);
+
 class Agent {
  public:
   // `client` acts as the node's user, system:node:NAME of system:nodes. Runtime and client must outlive the agent.

@@ -52,6 +52,8 @@ VolumeFiles WithGroup(VolumeFiles files, bool group) {
 
 Result<void> MakeFolder(const std::string& path, std::optional<int64_t> group) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return Fail(FileError("can't make " + path, errno));
+  // Whatever the umask: containers of any user read here.
+  chmod(path.c_str(), 0755);
   if (!group) return {};
   if (chown(path.c_str(), static_cast<uid_t>(-1), static_cast<gid_t>(*group)) != 0) return Fail(FileError("can't give " + path, errno));
   chmod(path.c_str(), 0755 | kGroupEnters | kGroupReads);

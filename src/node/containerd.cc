@@ -20,6 +20,8 @@ namespace {
 
 constexpr Duration kPoll = std::chrono::milliseconds(20);
 constexpr Duration kStartLimit = std::chrono::seconds(60);
+// Ours keeps everything from others; what containers see must not be so.
+constexpr const char* kStartWithUmask = "umask 0022; exec \"$0\" \"$@\"";
 constexpr Duration kStopLimit = std::chrono::seconds(20);
 
 bool HasCapSysResource() {
@@ -89,12 +91,14 @@ Result<Started> EnsureProcess(const ContainerdOptions& options) {
   }
   TRY(ReplaceFile(paths.config, config, 0600));
   unlink(paths.socket.c_str());
-  TRY_ASSIGN(pid, StartDaemon({"containerd", "--config", paths.config}, paths.log));
+  TRY_ASSIGN(pid, StartDaemon({"sh", "-c", kStartWithUmask, "containerd", "--config", paths.config}, paths.log));
   TRY(ReplaceFile(paths.pid_file, std::to_string(pid) + "\n", 0644));
   return Started{pid};
 }
 
 }  // namespace
+
+Result<void> CanRunContainerd(const ContainerdOptions& options) { return CheckPrerequisites(options); }
 
 HostFacts DetectHost() {
   HostFacts facts;

@@ -34,6 +34,9 @@ struct HostFacts {
 };
 HostFacts DetectHost();           // blocking
 
+// Whether this machine has what it takes; the error says what is missing, in one line. Blocking.
+Result<void> CanRunContainerd(const ContainerdOptions& options);
+
 // Where things are, derived from the options alone. The socket is in /run: paths of sockets must be short, and what
 // is there goes with a reboot, as does what it describes.
 struct ContainerdPaths {

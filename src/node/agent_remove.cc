@@ -1,0 +1,95 @@
+#include <unistd.h>
+
+#include "homeostat/base/subprocess.h"
+#include "node/agent.h"
+#include "node/cgroups.h"
+#include "node/errors.h"
+#include "node/files.h"
+#include "node/mounts.h"
+#include "node/pause_image.h"
+#include "node/resources.h"
+#include "node/runtime_reader.h"
+
+namespace homeostat::node {
+
+namespace {
+
+constexpr int64_t kGraceSeconds = 2;
+
+ContainerdOptions RuntimeOptions(const AgentOptions& options) {
+  ContainerdOptions containerd;
+  containerd.directory = options.directory + "/containerd";
+  containerd.sandbox_image = kPauseImage;
+  return containerd;
+}
+
+// Stops and removes all sandboxes with what is in them. What fails is told, and the rest goes on.
+Task<Result<void>> RemoveAllPods(cri::Cri& cri) {
+  Result<void> result;
+  cri::Filter everything;
+  auto containers = cri.ListContainers(everything);
+  CO_TRY_ASSIGN(std::vector<cri::Container> running, co_await std::move(containers));
+  for (const cri::Container& container : running) {
+    if (container.state != cri::ContainerState::kRunning) continue;
+    auto stop = cri.StopContainer(container.id, kGraceSeconds);
+    (void)co_await std::move(stop);
+  }
+  auto sandboxes = cri.ListPodSandbox(everything);
+  CO_TRY_ASSIGN(std::vector<cri::Sandbox> all, co_await std::move(sandboxes));
+  for (const cri::Sandbox& sandbox : all) {
+    auto stop = cri.StopPodSandbox(sandbox.id);
+    Result<void> stopped = co_await std::move(stop);
+    auto remove = cri.RemovePodSandbox(sandbox.id);
+    Result<void> removed = co_await std::move(remove);
+    if (!stopped) result = stopped;
+    if (!removed) result = removed;
+  }
+  co_return result;
+}
+
+// A tool's failure means mostly that there was nothing to remove.
+Task<void> RunQuietly(Runtime& runtime, std::vector<std::string> arguments, std::string input) {
+  SubprocessOptions options;
+  options.arguments = std::move(arguments);
+  auto run = RunCommand(runtime, std::move(options), Bytes(std::move(input)));
+  (void)co_await std::move(run);
+}
+
+// The cgroups of pods whose folders are still there.
+void RemoveCgroups(const std::string& pods_folder, const CgroupSetup& setup) {
+  Result<std::vector<std::string>> uids = ListFolder(pods_folder);
+  if (!uids) return;
+  for (const std::string& uid : *uids) {
+    for (const char* level : {"", "burstable/", "besteffort/"}) (void)RemovePodCgroup(setup, std::string("/kubepods/") + level + "pod" + uid);
+  }
+}
+
+}  // namespace
+
+Task<Result<void>> RemoveNode(Runtime& runtime, AgentOptions options) {
+  Result<void> result;
+  if (options.containerd_socket.empty() && PathExists(PathsOf(RuntimeOptions(options)).config)) {
+    auto start = StartContainerd(runtime, RuntimeOptions(options));
+    CO_TRY_ASSIGN(std::string socket, co_await std::move(start));
+    auto cri = cri::MakeGrpcCri(runtime, socket);
+    auto remove = RemoveAllPods(*cri);
+    result = co_await std::move(remove);
+    auto stop = StopContainerd(runtime, RuntimeOptions(options));
+    Result<void> stopped = co_await std::move(stop);
+    if (result) result = stopped;
+    auto link = RunQuietly(runtime, {"ip", "link", "delete", options.network.bridge}, "");
+    co_await std::move(link);
+    auto nft = RunQuietly(runtime, {"nft", "-f", "-"}, network::RemoveMasqueradeScript(options.network));
+    co_await std::move(nft);
+  }
+  std::move_only_function<Result<void>()> work = [options]() -> Result<void> {
+    RemoveCgroups(options.directory + "/pods", DetectCgroups(DetectHost().systemd_cgroups));
+    TRY(UnmountBelow(options.directory));
+    return RemoveTree(PathsOf(RuntimeOptions(options)).run);
+  };
+  auto run = RunOffLoop<Result<void>>(runtime, std::move(work));
+  Result<void> cleaned = co_await std::move(run);
+  co_return result ? cleaned : result;
+}
+
+}  // namespace homeostat::node
