@@ -2,7 +2,7 @@
 # Rolls Deployments out, over, back and away on simulated nodes for a while. usage: soak.sh [MINUTES]
 # Fails when something does not converge within a minute, or when memory, descriptors or threads keep growing.
 . "$(dirname "$0")/../tests/e2e/lib.sh"
-minutes=${1:-10}
+minutes=${1:-15}  # the recent past that is kept for watches fills for five of them
 
 resident() { awk '/^VmRSS/ {print int($2 / 1024)}' "/proc/$pid/status"; }
 descriptors() { ls "/proc/$pid/fd" | wc -l; }
