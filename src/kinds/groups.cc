@@ -1,6 +1,7 @@
 #include "kinds/groups.h"
 
 #include "kinds/admissionregistration/admissionregistration.h"
+#include "kinds/apiextensions/apiextensions.h"
 #include "kinds/apiregistration/apiregistration.h"
 #include "kinds/apps/apps.h"
 #include "kinds/autoscaling/autoscaling.h"
@@ -14,6 +15,7 @@
 #include "kinds/node/node.h"
 #include "kinds/policy/policy.h"
 #include "kinds/rbac/rbac.h"
+#include "kinds/resource/resource.h"
 #include "kinds/scheduling/scheduling.h"
 #include "kinds/storage/storage.h"
 
@@ -23,6 +25,7 @@ std::span<const Behaviour* const> GroupBehaviours() {
   static const Behaviour* const behaviours[] = {
       &kMutatingAdmissionPolicy, &kMutatingAdmissionPolicyBinding, &kMutatingWebhookConfiguration, &kValidatingAdmissionPolicy,
       &kValidatingAdmissionPolicyBinding, &kValidatingWebhookConfiguration,
+      &kCustomResourceDefinition,
       &kAPIService,
       &kControllerRevision, &kDaemonSet, &kDeployment, &kReplicaSet, &kStatefulSet,
       &kHorizontalPodAutoscaler,
@@ -36,6 +39,7 @@ std::span<const Behaviour* const> GroupBehaviours() {
       &kRuntimeClass,
       &kPodDisruptionBudget,
       &kClusterRole, &kClusterRoleBinding, &kRole, &kRoleBinding,
+      &kDeviceClass, &kResourceClaim, &kResourceClaimTemplate,
       &kPriorityClass,
       &kCSIDriver, &kCSINode, &kCSIStorageCapacity, &kStorageClass, &kVolumeAttachment, &kVolumeAttributesClass,
   };

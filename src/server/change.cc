@@ -59,7 +59,11 @@ Result<Value> CheckVersion(RequestContext& context, const Value& object, const V
   std::string_view asked = MetadataString(object, "resourceVersion");
   std::string_view stored = MetadataString(current, "resourceVersion");
   if (asked.empty() || asked == "0") {
-    if (!context.storage().unconditional_update) return object;  // the check of metadata then asks for one
+    if (!context.storage().unconditional_update) {
+      schema::FieldErrors errors;
+      errors.Invalid(schema::FieldPath("metadata").Child("resourceVersion"), 0, "must be specified for an update");
+      return Fail(errors.ToStatus(context.kind().gvk.group, context.kind().plural, name));
+    }
     return SetMetadata(context.arena(), *context.storage().type, object, "resourceVersion",
                        Value::String(context.arena(), stored));
   }

@@ -86,6 +86,7 @@ Resources::Resources(std::span<const schema::Kind* const> kinds,
       if (other->storage_prefix == kind->storage_prefix && !kind->storage_prefix.empty() &&
           other->gvk.kind == kind->gvk.kind && other->storage_version == other->gvk.version) {
         resource.storage = other;
+        break;  // of several groups that share a store (events), the first one's form is stored
       }
     }
     resource.behaviour = &kinds::FindBehaviour(resource.storage->gvk.group, resource.storage->gvk.kind);

@@ -2,7 +2,6 @@
 #include <set>
 #include <string>
 
-#include "homeostat/object/selectors.h"
 #include "kinds/admissionregistration/admissionregistration.h"
 #include "kinds/cells.h"
 #include "kinds/group_checks.h"
@@ -88,6 +87,48 @@ void CheckBinding(RuleContext& context, Value binding, FieldErrors& errors) {
 
 void CheckBindingUpdate(RuleContext& context, Value binding, Value, FieldErrors& errors) { CheckBinding(context, binding, errors); }
 
+// A LabelSelector as Go prints it: upstream's cell shows that.
+std::string GoSelector(const Value& selector) {
+  std::string text = "&LabelSelector{MatchLabels:map[string]string{";
+  for (const object::Member& label : selector.Get("matchLabels").members()) {
+    text += std::string(label.name()) + ": " + std::string(label.value.AsString()) + ",";
+  }
+  text += "},MatchExpressions:[]LabelSelectorRequirement{";
+  for (const Value& expression : selector.Get("matchExpressions").items()) {
+    text += "LabelSelectorRequirement{Key:" + std::string(expression.Get("key").AsString()) +
+            ",Operator:" + std::string(expression.Get("operator").AsString()) + ",Values:[";
+    bool first = true;
+    for (const Value& value : expression.Get("values").items()) {
+      text += (first ? "" : " ") + std::string(value.AsString());
+      first = false;
+    }
+    text += "],},";
+  }
+  return text + "},}";
+}
+
+// What is checked of a mutating policy besides its expressions.
+void CheckMutatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
+  FieldPath path("spec");
+  Value spec = policy.Get("spec"), mutations = spec.Get("mutations"), match = spec.Get("matchConstraints");
+  if (Value failure = spec.Get("failurePolicy")) CheckOneOf(failure.AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  if (!match) {
+    errors.Required(path.Child("matchConstraints"));
+  } else {
+    CheckMatchResources(match, path.Child("matchConstraints"), errors);
+  }
+  if (mutations.empty()) errors.Required(path.Child("mutations"), "mutations must contain at least one item");
+  for (size_t i = 0; i < mutations.size(); ++i) {
+    RequireOneOf(mutations.At(i).Get("patchType").AsString(), {"ApplyConfiguration", "JSONPatch"},
+                 path.Child("mutations").Index(i).Child("patchType"), errors);
+  }
+  RequireOneOf(spec.Get("reinvocationPolicy").AsString(), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"), errors);
+}
+
+void CheckMutatingPolicyUpdate(RuleContext& context, Value policy, Value, FieldErrors& errors) {
+  CheckMutatingPolicy(context, policy, errors);
+}
+
 Value PolicyCell(object::Arena& arena, std::string_view, Value policy, WallTime) {
   Value kind = policy.Path({"spec", "paramKind"});
   if (!kind) return Value::StringRef("<unset>");
@@ -99,14 +140,15 @@ Value BindingCell(object::Arena& arena, std::string_view, Value binding, WallTim
   std::string_view name = parameters.Get("name").AsString(), ns = parameters.Get("namespace").AsString();
   if (!name.empty()) return TextCell(arena, (ns.empty() ? "*" : std::string(ns)) + "/" + std::string(name));
   if (!parameters.Get("selector")) return Value::StringRef("<unset>");
-  auto selector = object::LabelSelector::FromLabelSelector(parameters.Get("selector"));
-  return TextCell(arena, selector ? selector->ToString() : "<error>");
+  return TextCell(arena, GoSelector(parameters.Get("selector")));
 }
 
 }  // namespace
 
 const Behaviour kValidatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicy", .cell = PolicyCell};
-const Behaviour kMutatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicy", .cell = PolicyCell};
+const Behaviour kMutatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicy",
+                                         .validate_create = CheckMutatingPolicy, .validate_update = CheckMutatingPolicyUpdate,
+                                         .cell = PolicyCell};
 const Behaviour kValidatingAdmissionPolicyBinding{
     .group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicyBinding", .validate_create = CheckBinding,
     .validate_update = CheckBindingUpdate, .cell = BindingCell};

@@ -3,8 +3,10 @@
 #include <array>
 #include <charconv>
 
+#include "homeostat/api/coordination/v1.h"
 #include "homeostat/api/coordination/v1beta1.h"
 #include "kinds/coordination/coordination.h"
+#include "kinds/edit.h"
 #include "kinds/group_checks.h"
 
 namespace homeostat::kinds {
@@ -64,6 +66,23 @@ void CheckLease(const Value& spec, FieldErrors& errors) {
   }
 }
 
+// Coordinated elections are behind a gate that is off: what they need is dropped unless it is in use already.
+Value WithoutCoordination(RuleContext& context, const Value& lease) {
+  return Edited(context.arena, api::coordination::v1::Lease::SchemaType(), lease, [](Edit& edit) {
+    if (!edit.Get("spec")) return;
+    edit.In("spec", [](Edit& spec) {
+      spec.Erase("strategy");
+      spec.Erase("preferredHolder");
+    });
+  });
+}
+
+Value PrepareNewLease(RuleContext& context, Value lease) { return WithoutCoordination(context, lease); }
+Value PrepareLeaseUpdate(RuleContext& context, Value lease, Value old) {
+  bool used = old.Path({"spec", "strategy"}) || old.Path({"spec", "preferredHolder"});
+  return used ? lease : WithoutCoordination(context, lease);
+}
+
 void CheckNewLease(RuleContext&, Value lease, FieldErrors& errors) { CheckLease(lease.Get("spec"), errors); }
 void CheckLeaseUpdate(RuleContext&, Value lease, Value, FieldErrors& errors) { CheckLease(lease.Get("spec"), errors); }
 
@@ -102,7 +121,8 @@ std::vector<std::string> CandidateName(std::string_view name, bool) { return obj
 
 }  // namespace
 
-const Behaviour kLease{.group = "coordination.k8s.io", .kind = "Lease", .validate_create = CheckNewLease,
+const Behaviour kLease{.group = "coordination.k8s.io", .kind = "Lease", .prepare_create = PrepareNewLease,
+                       .prepare_update = PrepareLeaseUpdate, .validate_create = CheckNewLease,
                        .validate_update = CheckLeaseUpdate};
 const Behaviour kLeaseCandidate{.group = "coordination.k8s.io", .kind = "LeaseCandidate", .validate_name = CandidateName,
                                 .validate_create = CheckNewCandidate, .validate_update = CheckCandidateUpdate};

@@ -134,7 +134,13 @@ Value WithoutTopology(RuleContext& context, const Value& slice, const Value& old
 
 Value PrepareNew(RuleContext& context, Value slice) { return WithoutTopology(context, slice, Value()); }
 Value PrepareUpdate(RuleContext& context, Value slice, Value old) {
-  return SameEndpoints(slice, old) ? slice : WithoutTopology(context, slice, old);
+  if (SameEndpoints(slice, old)) return slice;
+  // The generation counts what was sent, topology and all.
+  return Edited(context.arena, v1::EndpointSlice::SchemaType(), WithoutTopology(context, slice, old), [&](Edit& edit) {
+    edit.In("metadata", [&](Edit& metadata) {
+      metadata.Set("generation", Value::Int(old.Path({"metadata", "generation"}).AsInt() + 1));
+    });
+  });
 }
 
 void Warn(RuleContext& context, Value slice, Value old) {
