@@ -1,424 +1,410 @@
 #include "controllers/deployment.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "homeostat/api/apps/v1_builders.h"
+#include "controllers/claims.h"
 #include "homeostat/api/core/v1.h"
-#include "homeostat/object/json.h"
 #include "homeostat/object/selectors.h"
 
 namespace homeostat::controllers {
 
+using api::apps::v1::Deployment;
 using api::apps::v1::DeploymentBuilder;
+using api::apps::v1::ReplicaSet;
 using api::apps::v1::ReplicaSetBuilder;
 using api::core::v1::Pod;
 using object::Value;
 
 namespace {
 
-// Annotations that stay with the Deployment.
-bool IsOwnAnnotation(std::string_view key) {
-  return key == "kubectl.kubernetes.io/last-applied-configuration" || key == kRevisionAnnotation ||
-         key == kRevisionHistoryAnnotation || key == kDesiredReplicasAnnotation || key == kMaxReplicasAnnotation ||
-         key == "deprecated.deployment.rollback.to";
+constexpr Duration kRecheck = std::chrono::seconds(1);
+
+std::string ScaledMessage(std::string_view set, int32_t from, int32_t to) {
+  return std::string("Scaled ") + (from < to ? "up" : "down") + " replica set " + std::string(set) + " from " + std::to_string(from) +
+         " to " + std::to_string(to);
 }
 
-bool IsOwnedBy(const Value& object, const Value& owner) {
-  return sdk::meta::ControllerOf(object).Get("uid").AsString() == sdk::meta::Uid(owner);
-}
-
-std::string Scaled(std::string_view direction, std::string_view set, int32_t from, int32_t to) {
-  return "Scaled " + std::string(direction) + " replica set " + std::string(set) + " from " + std::to_string(from) + " to " +
-         std::to_string(to);
-}
-
-void SetSizeAnnotations(ReplicaSetBuilder& set, const Deployment& deployment) {
-  auto metadata = set.mutable_metadata();
-  metadata.set_annotations(kDesiredReplicasAnnotation, std::to_string(WantedReplicas(deployment)));
-  metadata.set_annotations(kMaxReplicasAnnotation, std::to_string(MostReplicas(deployment)));
-}
-
-// A set that still counts another wanted size was made before the Deployment was scaled.
-bool WasScaled(const Deployment& deployment, const std::vector<ReplicaSet>& sets) {
-  std::string wanted = std::to_string(WantedReplicas(deployment));
-  return std::ranges::any_of(sets, [&](const ReplicaSet& set) {
-    if (SizeOf(set) == 0) return false;
-    std::string_view seen = set.metadata().annotations().Get(kDesiredReplicasAnnotation);
-    return !seen.empty() && seen != wanted;
-  });
+bool IsNamespaceTerminating(const Status& status) {
+  return std::ranges::any_of(status.details().causes, [](const StatusCause& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
 }  // namespace
 
-std::vector<ReplicaSet> DeploymentController::Rollout::OldViews() const {
-  std::vector<ReplicaSet> views;
-  for (const sdk::Object<ReplicaSet>& set : old_sets) views.push_back(*set);
+ReplicaSets DeploymentController::Rollout::OldViews() const {
+  ReplicaSets views;
+  for (const Set& set : old_sets) views.push_back(*set);
   return views;
 }
 
-std::vector<ReplicaSet> DeploymentController::Rollout::AllViews() const {
-  std::vector<ReplicaSet> views = OldViews();
+ReplicaSets DeploymentController::Rollout::AllViews() const {
+  ReplicaSets views = OldViews();
   if (new_set) views.push_back(*new_set);
   return views;
 }
 
-DeploymentController::DeploymentController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers)
+DeploymentController::DeploymentController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, DeploymentOptions options)
     : runtime_(runtime),
       client_(std::move(client)),
       deployments_(informers.For<Deployment>()),
       sets_(informers.For<ReplicaSet>()),
       pods_(informers.For<Pod>()),
       events_(runtime, client_, "deployment-controller"),
-      controller_(runtime, {.name = "deployment"}, [this](std::string key) { return Reconcile(std::move(key)); }) {
+      controller_(runtime, {.name = "deployment", .workers = options.workers, .backoff = {}, .log = client_.options().log},
+                  [this](std::string key) { return Reconcile(std::move(key)); }) {
+  AddControllerIndex(sets_);
+  AddControllerIndex(pods_);
   controller_.Watch(deployments_);
   controller_.WatchMapped(sets_, [this](const sdk::Change& change) { return DeploymentsOf(change); });
-  // Only Recreate waits for pods to be gone.
-  controller_.WatchMapped(pods_, [this](const sdk::Change& change) -> std::vector<std::string> {
-    if (change.current) return {};
-    Value owner = sdk::meta::ControllerOf(change.previous->root());
-    std::string ns(sdk::meta::Namespace(change.previous->root()));
-    object::DocumentPtr set = sets_.Get(ns + "/" + std::string(owner.Get("name").AsString()));
-    if (!set) return {};
-    Value deployment = sdk::meta::ControllerOf(set->root());
-    if (!deployment) return {};
-    return {ns + "/" + std::string(deployment.Get("name").AsString())};
-  });
+  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return RecreatedAfter(change); });
 }
 
 std::vector<std::string> DeploymentController::DeploymentsOf(const sdk::Change& change) const {
   std::vector<std::string> keys;
   for (const object::DocumentPtr& set : {change.previous, change.current}) {
     if (!set) continue;
-    std::string ns(sdk::meta::Namespace(set->root()));
-    if (Value owner = sdk::meta::ControllerOf(set->root())) {
-      if (owner.Get("kind").AsString() == "Deployment") keys.push_back(ns + "/" + std::string(owner.Get("name").AsString()));
-      continue;
-    }
-    for (const object::DocumentPtr& deployment : deployments_.List(ns)) {
-      auto selector = object::LabelSelector::FromLabelSelector(Deployment(deployment->root()).spec().selector().Raw());
-      if (selector && selector->Matches(sdk::meta::Labels(set->root()))) keys.push_back(sdk::meta::Key(deployment->root()));
-    }
+    if (object::DocumentPtr owner = ResolveController(deployments_, set->root())) keys.push_back(sdk::meta::Key(owner->root()));
+  }
+  if (!change.current || sdk::meta::ControllerOf(change.current->root()) || sdk::meta::IsDeleting(change.current->root())) return keys;
+  // An orphan: whoever selects it may adopt it.
+  for (const object::DocumentPtr& deployment : deployments_.List(sdk::meta::Namespace(change.current->root()))) {
+    auto selector = object::LabelSelector::FromLabelSelector(Deployment(deployment->root()).spec().selector().Raw());
+    bool fits = selector && !selector->IsEverything() && selector->Matches(sdk::meta::Labels(change.current->root()));
+    if (fits) keys.push_back(sdk::meta::Key(deployment->root()));
   }
   return keys;
 }
 
-Task<Result<sdk::ReconcileOutcome>> DeploymentController::Reconcile(std::string key) {
-  Rollout rollout;
-  rollout.deployment = sdk::Lister<Deployment>(deployments_).GetByKey(key);
-  if (!rollout.deployment) co_return sdk::ReconcileOutcome();
-  auto claim = Claim(rollout);
-  CO_TRY(co_await std::move(claim));
-  const Deployment& deployment = *rollout.deployment;
-  if (sdk::meta::IsDeleting(deployment.Raw())) {
-    auto find = EnsureNewSet(rollout, false);
-    CO_TRY(co_await std::move(find));
-  } else if (deployment.spec().paused() || WasScaled(deployment, rollout.AllViews())) {
-    auto rescale = Rescale(rollout);
-    CO_TRY(co_await std::move(rescale));
-  } else if (IsRollingUpdate(deployment)) {
-    auto roll = Roll(rollout);
-    CO_TRY(co_await std::move(roll));
-  } else {
-    auto recreate = RollByRecreate(rollout);
-    CO_TRY(co_await std::move(recreate));
-  }
-  auto status = WriteStatus(rollout);
-  co_return co_await std::move(status);
+// Recreate waits for pods to be gone; nothing else looks at pods.
+std::vector<std::string> DeploymentController::RecreatedAfter(const sdk::Change& change) const {
+  bool ended = !change.current || IsPodTerminal(Pod(change.current->root()));
+  if (!ended) return {};
+  object::DocumentPtr set = ResolveController(sets_, change.previous ? change.previous->root() : change.current->root());
+  object::DocumentPtr deployment = set ? ResolveController(deployments_, set->root()) : nullptr;
+  if (!deployment || IsRollingUpdate(Deployment(deployment->root()))) return {};
+  return {sdk::meta::Key(deployment->root())};
 }
 
-Task<Result<void>> DeploymentController::Claim(Rollout& rollout) {
-  const Deployment& deployment = *rollout.deployment;
-  std::string ns(deployment.metadata().namespace_());
-  auto selector = object::LabelSelector::FromLabelSelector(deployment.spec().selector().Raw());
-  if (!selector) co_return Fail(selector.error());
-  for (const sdk::Object<ReplicaSet>& set : sdk::Lister<ReplicaSet>(sets_).List(ns)) {
-    if (IsOwnedBy(set->Raw(), deployment.Raw())) {
-      rollout.old_sets.push_back(set);
-      continue;
-    }
-    bool orphan = !sdk::meta::ControllerOf(set->Raw()) && !sdk::meta::IsDeleting(set->Raw());
-    if (!orphan || sdk::meta::IsDeleting(deployment.Raw()) || !selector->Matches(sdk::meta::Labels(set->Raw()))) continue;
-    std::string body = R"({"metadata":{"uid":")" + std::string(set->metadata().uid()) +
-                       R"(","ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":)";
-    object::AppendJsonString(body, deployment.metadata().name());
-    body += R"(,"uid":")" + std::string(deployment.metadata().uid()) + R"(","controller":true,"blockOwnerDeletion":true}]}})";
-    auto patch = client_.Patch(ReplicaSet::SchemaKind(), ns, std::string(set->metadata().name()), sdk::PatchType::kStrategicMerge,
-                               Bytes(std::move(body)), "", {});
-    auto adopted = co_await std::move(patch);
-    if (adopted) rollout.old_sets.emplace_back(*adopted);
-    else if (!adopted.error().IsNotFound()) co_return Fail(adopted.error());
+Task<Result<sdk::ReconcileOutcome>> DeploymentController::Reconcile(std::string key) {
+  if (!own_writes_.Seen(key)) co_return sdk::ReconcileOutcome{kRecheck};
+  Rollout rollout;
+  rollout.key = key;
+  rollout.deployment = sdk::Lister<Deployment>(deployments_).GetByKey(key);
+  if (!rollout.deployment) {
+    own_writes_.Forget(key);
+    co_return sdk::ReconcileOutcome();
   }
-  std::ranges::sort(rollout.old_sets, [](const sdk::Object<ReplicaSet>& a, const sdk::Object<ReplicaSet>& b) {
-    if (a->metadata().creation_timestamp() != b->metadata().creation_timestamp()) {
-      return a->metadata().creation_timestamp() < b->metadata().creation_timestamp();
-    }
-    return a->metadata().name() < b->metadata().name();
+  Value selector = rollout.deployment->spec().selector().Raw();
+  if (selector && selector.empty()) {
+    auto refuse = RefuseSelectingAll(rollout);
+    CO_TRY(co_await refuse);
+    co_return sdk::ReconcileOutcome();
+  }
+  auto claim = Claim(rollout);
+  CO_TRY(co_await claim);
+  bool scaled_only = false;
+  auto advance = Advance(rollout, scaled_only);
+  CO_TRY(co_await advance);
+  auto status = WriteStatus(rollout, scaled_only);
+  co_return co_await status;
+}
+
+DeploymentController::Step DeploymentController::RefuseSelectingAll(Rollout& rollout) {
+  events_.Record(Deployment::SchemaKind(), rollout.deployment->Raw(), "Warning", "SelectingAll",
+                 "This deployment is selecting all pods. A non-empty selector is required.");
+  if (rollout.deployment->status().observed_generation() >= rollout.deployment->metadata().generation()) co_return Done();
+  DeploymentBuilder next{schema::Subtree(rollout.deployment.document())};
+  next.mutable_status().set_observed_generation(rollout.deployment->metadata().generation());
+  auto write = WriteDeployment(rollout, next.Freeze());
+  co_return co_await write;
+}
+
+DeploymentController::Step DeploymentController::Claim(Rollout& rollout) {
+  ClaimTarget target{&Deployment::SchemaKind(), rollout.deployment.document(), {}, &ReplicaSet::SchemaKind()};
+  CO_TRY_ASSIGN(target.selector, object::LabelSelector::FromLabelSelector(rollout.deployment->spec().selector().Raw()));
+  auto claim = ClaimObjects(client_, std::move(target), Candidates(sets_, rollout.deployment->Raw()));
+  CO_TRY_ASSIGN(std::vector<object::DocumentPtr> claimed, co_await claim);
+  for (object::DocumentPtr& set : claimed) rollout.old_sets.emplace_back(std::move(set));
+  std::ranges::sort(rollout.old_sets, [](const Set& a, const Set& b) {
+    std::string_view x = a->metadata().creation_timestamp(), y = b->metadata().creation_timestamp();
+    return x != y ? x < y : a->metadata().name() < b->metadata().name();
   });
   // Of several sets with the current template the oldest counts.
-  for (size_t i = 0; i < rollout.old_sets.size(); ++i) {
-    if (!SameTemplate(deployment, *rollout.old_sets[i])) continue;
-    rollout.new_set = rollout.old_sets[i];
-    rollout.old_sets.erase(rollout.old_sets.begin() + static_cast<ptrdiff_t>(i));
-    break;
+  auto found = std::ranges::find_if(rollout.old_sets, [&](const Set& set) { return SameTemplate(*rollout.deployment, *set); });
+  if (found != rollout.old_sets.end()) {
+    rollout.new_set = *found;
+    rollout.old_sets.erase(found);
   }
   co_return Done();
 }
 
-Task<Result<void>> DeploymentController::EnsureNewSet(Rollout& rollout, bool create) {
+DeploymentController::Step DeploymentController::Advance(Rollout& rollout, bool& scaled_only) {
+  if (sdk::meta::IsDeleting(rollout.deployment->Raw())) {
+    scaled_only = true;
+    auto find = EnsureNewSet(rollout, false);
+    co_return co_await find;
+  }
+  auto note = NotePause(rollout);
+  CO_TRY(co_await note);
+  auto find = EnsureNewSet(rollout, false);
+  CO_TRY(co_await find);
+  scaled_only = rollout.deployment->spec().paused() || WasScaled(*rollout.deployment, rollout.AllViews());
+  Step step = scaled_only ? Rescale(rollout) : IsRollingUpdate(*rollout.deployment) ? Roll(rollout) : Recreate(rollout);
+  co_return co_await step;
+}
+
+DeploymentController::Step DeploymentController::NotePause(Rollout& rollout) {
   const Deployment& deployment = *rollout.deployment;
+  if (!HasProgressDeadline(deployment)) co_return Done();
+  DeploymentState state = ReadState(deployment.status());
+  const Condition* progressing = FindCondition(state.conditions, "Progressing");
+  if (progressing != nullptr && progressing->reason == "ProgressDeadlineExceeded") co_return Done();
+  bool noted = progressing != nullptr && progressing->reason == "DeploymentPaused";
+  if (deployment.spec().paused() == noted) co_return Done();
+  WallTime now = runtime_.WallNow();
+  SetCondition(state.conditions, noted ? MakeCondition("Progressing", "Unknown", "DeploymentResumed", "Deployment is resumed", now)
+                                       : MakeCondition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused", now));
+  auto write = WriteDeployment(rollout, WithState(rollout.deployment.document(), state));
+  co_return co_await write;
+}
+
+DeploymentController::Step DeploymentController::WriteDeployment(Rollout& rollout, object::DocumentPtr next) {
+  auto update = client_.UpdateStatus<Deployment>(DeploymentObject(std::move(next)));
+  CO_TRY_ASSIGN(rollout.deployment, co_await update);
+  own_writes_.Wrote(rollout.key, deployments_, rollout.deployment->metadata().resource_version());
+  co_return Done();
+}
+
+DeploymentController::Step DeploymentController::EnsureNewSet(Rollout& rollout, bool create) {
   int64_t newest_old = 0;
-  for (const sdk::Object<ReplicaSet>& set : rollout.old_sets) newest_old = std::max(newest_old, RevisionOf(set->Raw()));
-  int64_t revision = newest_old + 1;
+  for (const Set& set : rollout.old_sets) newest_old = std::max(newest_old, RevisionOf(set->Raw()));
   if (!rollout.new_set) {
     if (!create) co_return Done();
-    auto make = CreateNewSet(rollout, revision);
-    co_return co_await std::move(make);
+    auto make = CreateNewSet(rollout, newest_old + 1);
+    co_return co_await make;
   }
   // A set that was in use before becomes the newest revision again.
-  ReplicaSetBuilder set{schema::Subtree(rollout.new_set.document())};
-  auto metadata = set.mutable_metadata();
-  for (auto [key, value] : deployment.metadata().annotations()) {
-    if (!IsOwnAnnotation(key) && rollout.new_set->metadata().annotations().Get(key) != value) metadata.set_annotations(key, value);
+  ReplicaSetBuilder next{schema::Subtree(rollout.new_set.document())};
+  AnnotateSet(next, *rollout.deployment, newest_old + 1);
+  next.mutable_spec().set_min_ready_seconds(rollout.deployment->spec().min_ready_seconds());
+  if (next.Changed()) {
+    auto update = client_.Update<ReplicaSet>(Set(next.Freeze()));
+    CO_TRY_ASSIGN(rollout.new_set, co_await update);
+    own_writes_.Wrote(rollout.key, sets_, rollout.new_set->metadata().resource_version());
   }
-  int64_t current = RevisionOf(rollout.new_set->Raw());
-  if (current < revision) {
-    if (current > 0) {
-      std::string history(rollout.new_set->metadata().annotations().Get(kRevisionHistoryAnnotation));
-      metadata.set_annotations(kRevisionHistoryAnnotation, (history.empty() ? "" : history + ",") + std::to_string(current));
-    }
-    metadata.set_annotations(kRevisionAnnotation, std::to_string(revision));
+  std::optional<Condition> progressing;
+  Conditions conditions = ReadConditions(rollout.deployment->status().conditions());
+  if (HasProgressDeadline(*rollout.deployment) && FindCondition(conditions, "Progressing") == nullptr) {
+    progressing = MakeCondition("Progressing", "True", "FoundNewReplicaSet",
+                                "Found new replica set \"" + std::string(rollout.new_set->metadata().name()) + "\"", runtime_.WallNow());
   }
-  SetSizeAnnotations(set, deployment);
-  set.mutable_spec().set_min_ready_seconds(deployment.spec().min_ready_seconds());
-  if (set.Changed()) {
-    sdk::Object<ReplicaSet> next(set.Freeze());
-    if (!object::Equal(next->Raw(), rollout.new_set->Raw())) {
-      auto update = client_.Update<ReplicaSet>(next);
-      CO_TRY_ASSIGN(rollout.new_set, co_await std::move(update));
-    }
-  }
-  auto mark = MarkRevision(rollout, std::string(rollout.new_set->metadata().annotations().Get(kRevisionAnnotation)));
-  co_return co_await std::move(mark);
+  auto mark = MarkRevision(rollout, std::string(rollout.new_set->metadata().annotations().Get(kRevisionAnnotation)), std::move(progressing));
+  co_return co_await mark;
 }
 
-Task<Result<void>> DeploymentController::MarkRevision(Rollout& rollout, std::string revision) {
-  if (rollout.deployment->metadata().annotations().Get(kRevisionAnnotation) == revision) co_return Done();
-  DeploymentBuilder next{schema::Subtree(rollout.deployment.document())};
+// Through the status subresource, as upstream does it: the revision is no change of what the Deployment wants.
+DeploymentController::Step DeploymentController::MarkRevision(Rollout& rollout, std::string revision, std::optional<Condition> progressing) {
+  bool marked = rollout.deployment->metadata().annotations().Get(kRevisionAnnotation) == revision;
+  if (marked && !progressing) co_return Done();
+  DeploymentState state = ReadState(rollout.deployment->status());
+  if (progressing) SetCondition(state.conditions, *std::move(progressing));
+  DeploymentBuilder next{schema::Subtree(WithState(rollout.deployment.document(), state))};
   next.mutable_metadata().set_annotations(kRevisionAnnotation, revision);
-  auto update = client_.Update<Deployment>(sdk::Object<Deployment>(next.Freeze()));
-  CO_TRY_ASSIGN(rollout.deployment, co_await std::move(update));
-  co_return Done();
+  auto write = WriteDeployment(rollout, next.Freeze());
+  co_return co_await write;
 }
 
-Task<Result<void>> DeploymentController::CreateNewSet(Rollout& rollout, int64_t revision) {
-  const Deployment& deployment = *rollout.deployment;
-  std::string hash = TemplateHash(deployment), ns(deployment.metadata().namespace_());
-  std::string name = std::string(deployment.metadata().name()) + "-" + hash;
-  ReplicaSetBuilder set;
-  auto metadata = set.mutable_metadata();
-  metadata.set_name(name).set_namespace(ns);
-  for (auto [key, value] : deployment.spec().template_().metadata().labels()) metadata.set_labels(key, value);
-  metadata.set_labels(kTemplateHashLabel, hash);
-  for (auto [key, value] : deployment.metadata().annotations()) if (!IsOwnAnnotation(key)) metadata.set_annotations(key, value);
-  metadata.set_annotations(kRevisionAnnotation, std::to_string(revision));
-  SetSizeAnnotations(set, deployment);
-  auto owner = metadata.add_owner_references();
-  owner.set_api_version("apps/v1").set_kind("Deployment").set_name(deployment.metadata().name()).set_uid(deployment.metadata().uid());
-  owner.set_controller(true).set_block_owner_deletion(true);
-  auto spec = set.mutable_spec();
-  spec.set_min_ready_seconds(deployment.spec().min_ready_seconds());
-  spec.set_selector(schema::Subtree(deployment.spec().selector()));
-  spec.mutable_selector().set_match_labels(kTemplateHashLabel, hash);
-  spec.set_template(schema::Subtree(deployment.spec().template_()));
-  spec.mutable_template().mutable_metadata().set_labels(kTemplateHashLabel, hash);
-  int32_t all = 0;
-  for (const ReplicaSet& old_set : rollout.OldViews()) all += SizeOf(old_set);
-  spec.set_replicas(0);
-  int32_t size = NewSetSize(deployment, set.View(), all);
-  spec.set_replicas(size);
-
-  auto create = client_.Create<ReplicaSet>(ns, sdk::Object<ReplicaSet>(set.Freeze()));
-  auto created = co_await std::move(create);
-  if (!created && created.error().IsAlreadyExists()) {
-    auto get = client_.Get<ReplicaSet>(ns, name);
-    CO_TRY_ASSIGN(sdk::Object<ReplicaSet> there, co_await std::move(get));
-    if (IsOwnedBy(there->Raw(), deployment.Raw()) && SameTemplate(deployment, *there)) {
-      rollout.new_set = there;
-      co_return Done();
-    }
-    // Another template has the same hash: count the collision, so that the next hash is another.
-    DeploymentBuilder next{schema::Subtree(rollout.deployment.document())};
-    next.mutable_status().set_collision_count(deployment.status().collision_count() + 1);
-    auto update = client_.UpdateStatus<Deployment>(sdk::Object<Deployment>(next.Freeze()));
-    CO_TRY(co_await std::move(update));
-    co_return Fail(created.error());
-  }
-  auto document = std::make_shared<object::Document>();
-  document->arena().Keep(rollout.deployment.document());
+DeploymentController::Step DeploymentController::CreateNewSet(Rollout& rollout, int64_t revision) {
+  int32_t size = NewSetSize(*rollout.deployment, 0, TotalSize(rollout.OldViews()));
+  Set wanted(NewReplicaSet(*rollout.deployment, revision, size));
+  std::string name(wanted->metadata().name());
+  auto create = client_.Create<ReplicaSet>(std::string(wanted->metadata().namespace_()), wanted);
+  Result<Set> created = co_await create;
   if (!created) {
-    std::string message = "Failed to create new replica set \"" + name + "\": " + created.error().message();
-    document->set_root(WithCondition(document->arena(), deployment, "Progressing", "False", "ReplicaSetCreateError", message, runtime_.WallNow()));
-    auto update = client_.UpdateStatus<Deployment>(sdk::Object<Deployment>(document));
-    (void)co_await std::move(update);  // the creation's own error is the one that counts
-    events_.Record(Deployment::SchemaKind(), deployment.Raw(), "Warning", "ReplicaSetCreateError", message);
-    co_return Fail(created.error());
+    Step handle = created.error().IsAlreadyExists() ? HandleNameTaken(rollout, name, created.error())
+                                                    : HandleCreateFailure(rollout, name, created.error());
+    co_return co_await handle;
   }
   rollout.new_set = *created;
+  own_writes_.Wrote(rollout.key, sets_, rollout.new_set->metadata().resource_version());
   if (size > 0) {
-    events_.Record(Deployment::SchemaKind(), deployment.Raw(), "Normal", "ScalingReplicaSet", Scaled("up", name, 0, size));
+    events_.Record(Deployment::SchemaKind(), rollout.deployment->Raw(), "Normal", "ScalingReplicaSet",
+                   "Scaled up replica set " + name + " from 0 to " + std::to_string(size));
   }
-  document->set_root(WithCondition(document->arena(), deployment, "Progressing", "True", "NewReplicaSetCreated",
-                                   "Created new replica set \"" + name + "\"", runtime_.WallNow()));
-  rollout.deployment = sdk::Object<Deployment>(document);
-  auto mark = MarkRevision(rollout, std::to_string(revision));
-  co_return co_await std::move(mark);
+  std::optional<Condition> progressing;
+  if (HasProgressDeadline(*rollout.deployment)) {
+    progressing = MakeCondition("Progressing", "True", "NewReplicaSetCreated", "Created new replica set \"" + name + "\"", runtime_.WallNow());
+  }
+  auto mark = MarkRevision(rollout, std::to_string(revision), std::move(progressing));
+  co_return co_await mark;
 }
 
-Task<Result<void>> DeploymentController::Scale(Rollout& rollout, sdk::Object<ReplicaSet>& set, int32_t size) {
+DeploymentController::Step DeploymentController::HandleNameTaken(Rollout& rollout, std::string name, Status refusal) {
+  auto get = client_.Get<ReplicaSet>(std::string(rollout.deployment->metadata().namespace_()), name);
+  CO_TRY_ASSIGN(Set there, co_await get);
+  bool own = sdk::meta::ControllerOf(there->Raw()).Get("uid").AsString() == rollout.deployment->metadata().uid();
+  if (own && SameTemplate(*rollout.deployment, *there)) {
+    // Made before, by a look whose answer was lost.
+    rollout.new_set = there;
+    own_writes_.Wrote(rollout.key, sets_, there->metadata().resource_version());
+    auto mark = MarkRevision(rollout, std::string(there->metadata().annotations().Get(kRevisionAnnotation)), std::nullopt);
+    co_return co_await mark;
+  }
+  // Another template has the same hash: count the collision, so that the next hash is another.
+  DeploymentState state = ReadState(rollout.deployment->status());
+  state.collisions = state.collisions.value_or(0) + 1;
+  client_.options().log.V(2).Info("Hash collision, counting it", {{"deployment", rollout.key}, {"collisionCount", *state.collisions}});
+  auto write = WriteDeployment(rollout, WithState(rollout.deployment.document(), state));
+  CO_TRY(co_await write);
+  co_return Fail(refusal);
+}
+
+DeploymentController::Step DeploymentController::HandleCreateFailure(Rollout& rollout, std::string name, Status refusal) {
+  if (IsNamespaceTerminating(refusal)) co_return Fail(refusal);
+  std::string message = "Failed to create new replica set \"" + name + "\": " + refusal.message();
+  events_.Record(Deployment::SchemaKind(), rollout.deployment->Raw(), "Warning", "ReplicaSetCreateError", message);
+  if (!HasProgressDeadline(*rollout.deployment)) co_return Fail(refusal);
+  DeploymentState state = ReadState(rollout.deployment->status());
+  if (SetCondition(state.conditions, MakeCondition("Progressing", "False", "ReplicaSetCreateError", message, runtime_.WallNow()))) {
+    auto write = WriteDeployment(rollout, WithState(rollout.deployment.document(), state));
+    CO_TRY(co_await write);
+  }
+  co_return Fail(refusal);
+}
+
+DeploymentController::Step DeploymentController::Scale(Rollout& rollout, Set& set, int32_t size) {
   int32_t before = SizeOf(*set);
+  if (size == before && SizesAreNoted(*set, *rollout.deployment)) co_return Done();
   ReplicaSetBuilder next{schema::Subtree(set.document())};
   next.mutable_spec().set_replicas(size);
-  SetSizeAnnotations(next, *rollout.deployment);
-  sdk::Object<ReplicaSet> changed(next.Freeze());
-  if (object::Equal(changed->Raw(), set->Raw())) co_return Done();
-  auto update = client_.Update<ReplicaSet>(changed);
-  CO_TRY_ASSIGN(set, co_await std::move(update));
+  AnnotateSizes(next, *rollout.deployment);
+  auto update = client_.Update<ReplicaSet>(Set(next.Freeze()));
+  CO_TRY_ASSIGN(set, co_await update);
+  own_writes_.Wrote(rollout.key, sets_, set->metadata().resource_version());
   if (size != before) {
     events_.Record(Deployment::SchemaKind(), rollout.deployment->Raw(), "Normal", "ScalingReplicaSet",
-                   Scaled(size > before ? "up" : "down", set->metadata().name(), before, size));
+                   ScaledMessage(set->metadata().name(), before, size));
   }
   co_return Done();
 }
 
-Task<Result<void>> DeploymentController::ScaleOld(Rollout& rollout, std::vector<int32_t> sizes) {
+DeploymentController::Step DeploymentController::ScaleOld(Rollout& rollout, std::vector<int32_t> sizes) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == SizeOf(*rollout.old_sets[i])) continue;
     auto scale = Scale(rollout, rollout.old_sets[i], sizes[i]);
-    CO_TRY(co_await std::move(scale));
+    CO_TRY(co_await scale);
   }
   co_return Done();
 }
 
-Task<Result<void>> DeploymentController::Roll(Rollout& rollout) {
+DeploymentController::Step DeploymentController::Roll(Rollout& rollout) {
   auto ensure = EnsureNewSet(rollout, true);
-  CO_TRY(co_await std::move(ensure));
-  int32_t all = 0;
-  for (const ReplicaSet& set : rollout.AllViews()) all += SizeOf(set);
-  int32_t size = NewSetSize(*rollout.deployment, *rollout.new_set, all);
+  CO_TRY(co_await ensure);
+  int32_t size = NewSetSize(*rollout.deployment, SizeOf(*rollout.new_set), TotalSize(rollout.AllViews()));
   if (size != SizeOf(*rollout.new_set)) {
-    auto scale = Scale(rollout, rollout.new_set, size);
-    co_return co_await std::move(scale);
+    auto grow = Scale(rollout, rollout.new_set, size);
+    co_return co_await grow;
   }
-  std::vector<int32_t> sizes = OldSetSizes(*rollout.deployment, &*rollout.new_set, rollout.OldViews());
+  std::vector<int32_t> sizes = OldSetSizes(*rollout.deployment, *rollout.new_set, rollout.OldViews());
+  int32_t before = TotalSize(rollout.OldViews());
   auto shrink = ScaleOld(rollout, std::move(sizes));
-  CO_TRY(co_await std::move(shrink));
+  CO_TRY(co_await shrink);
+  if (TotalSize(rollout.OldViews()) != before) co_return Done();
+  if (!IsComplete(*rollout.deployment, ReadState(rollout.deployment->status()))) co_return Done();
   auto clean = CleanUp(rollout);
-  co_return co_await std::move(clean);
+  co_return co_await clean;
 }
 
-bool DeploymentController::HasRunningPods(const std::vector<sdk::Object<ReplicaSet>>& sets) const {
-  for (const sdk::Object<ReplicaSet>& set : sets) {
-    for (const object::DocumentPtr& pod : pods_.List(set->metadata().namespace_())) {
-      std::string_view phase = Pod(pod->root()).status().phase();
-      if (IsOwnedBy(pod->root(), set->Raw()) && phase != "Failed" && phase != "Succeeded") return true;
+bool DeploymentController::HasRunningPods(const std::vector<Set>& sets) const {
+  for (const Set& set : sets) {
+    if (set->status().replicas() > 0) return true;
+    for (const object::DocumentPtr& pod : OwnedBy(pods_, set->Raw())) {
+      if (!IsPodTerminal(Pod(pod->root()))) return true;
     }
   }
   return false;
 }
 
-Task<Result<void>> DeploymentController::RollByRecreate(Rollout& rollout) {
-  auto find = EnsureNewSet(rollout, false);
-  CO_TRY(co_await std::move(find));
-  bool shrunk = std::ranges::any_of(rollout.OldViews(), [](const ReplicaSet& set) { return SizeOf(set) > 0; });
+DeploymentController::Step DeploymentController::Recreate(Rollout& rollout) {
+  bool shrinks = TotalSize(rollout.OldViews()) > 0;
   auto shrink = ScaleOld(rollout, std::vector<int32_t>(rollout.old_sets.size(), 0));
-  CO_TRY(co_await std::move(shrink));
-  if (shrunk || HasRunningPods(rollout.old_sets)) co_return Done();
+  CO_TRY(co_await shrink);
+  if (shrinks || HasRunningPods(rollout.old_sets)) co_return Done();
   auto ensure = EnsureNewSet(rollout, true);
-  CO_TRY(co_await std::move(ensure));
-  auto grow = Scale(rollout, rollout.new_set, WantedReplicas(*rollout.deployment));
-  CO_TRY(co_await std::move(grow));
+  CO_TRY(co_await ensure);
+  int32_t wanted = WantedReplicas(*rollout.deployment);
+  if (SizeOf(*rollout.new_set) != wanted) {
+    auto grow = Scale(rollout, rollout.new_set, wanted);
+    CO_TRY(co_await grow);
+  }
+  if (!IsComplete(*rollout.deployment, ReadState(rollout.deployment->status()))) co_return Done();
   auto clean = CleanUp(rollout);
-  co_return co_await std::move(clean);
+  co_return co_await clean;
 }
 
-Task<Result<void>> DeploymentController::Rescale(Rollout& rollout) {
-  auto find = EnsureNewSet(rollout, false);
-  CO_TRY(co_await std::move(find));
-  const Deployment& deployment = *rollout.deployment;
-  std::vector<sdk::Object<ReplicaSet>*> active;
-  for (sdk::Object<ReplicaSet>& set : rollout.old_sets) if (SizeOf(*set) > 0) active.push_back(&set);
+DeploymentController::Step DeploymentController::Rescale(Rollout& rollout) {
+  std::vector<Set*> active;
+  for (Set& set : rollout.old_sets) {
+    if (SizeOf(*set) > 0) active.push_back(&set);
+  }
   if (rollout.new_set && SizeOf(*rollout.new_set) > 0) active.push_back(&rollout.new_set);
-  int32_t wanted = WantedReplicas(deployment);
+  int32_t wanted = WantedReplicas(*rollout.deployment);
   if (active.size() <= 1) {
-    sdk::Object<ReplicaSet>* only = !active.empty() ? active.front() : rollout.new_set ? &rollout.new_set
-                                    : !rollout.old_sets.empty() ? &rollout.old_sets.back() : nullptr;
+    Set* only = !active.empty() ? active.front() : rollout.new_set ? &rollout.new_set : !rollout.old_sets.empty() ? &rollout.old_sets.back() : nullptr;
     if (only != nullptr && SizeOf(**only) != wanted) {
       auto scale = Scale(rollout, *only, wanted);
-      CO_TRY(co_await std::move(scale));
+      CO_TRY(co_await scale);
     }
-  } else if (rollout.new_set && SizeOf(*rollout.new_set) == wanted && rollout.new_set->status().available_replicas() == wanted &&
-             rollout.new_set->metadata().annotations().Get(kDesiredReplicasAnnotation) == std::to_string(wanted)) {
+  } else if (rollout.new_set && IsSaturated(*rollout.deployment, *rollout.new_set)) {
     auto shrink = ScaleOld(rollout, std::vector<int32_t>(rollout.old_sets.size(), 0));
-    CO_TRY(co_await std::move(shrink));
-  } else if (IsRollingUpdate(deployment)) {
-    std::vector<ReplicaSet> views;
-    for (sdk::Object<ReplicaSet>* set : active) views.push_back(**set);
-    std::vector<int32_t> sizes = ProportionalSizes(deployment, views);
+    CO_TRY(co_await shrink);
+  } else if (IsRollingUpdate(*rollout.deployment)) {
+    ReplicaSets views;
+    for (Set* set : active) views.push_back(**set);
+    std::vector<int32_t> sizes = ProportionalSizes(*rollout.deployment, views);
     for (size_t i = 0; i < active.size(); ++i) {
       auto scale = Scale(rollout, *active[i], sizes[i]);
-      CO_TRY(co_await std::move(scale));
+      CO_TRY(co_await scale);
     }
   }
+  if (!rollout.deployment->spec().paused()) co_return Done();
+  auto clean = CleanUp(rollout);
+  co_return co_await clean;
+}
+
+DeploymentController::Step DeploymentController::CleanUp(Rollout& rollout) {
+  const Deployment& deployment = *rollout.deployment;
+  int32_t limit = deployment.spec().revision_history_limit();
+  if (!deployment.spec().has_revision_history_limit() || limit == INT32_MAX) co_return Done();
+  std::vector<Set> alive;
+  std::ranges::copy_if(rollout.old_sets, std::back_inserter(alive), [](const Set& set) { return !sdk::meta::IsDeleting(set->Raw()); });
+  std::ranges::stable_sort(alive, {}, [](const Set& set) { return RevisionOf(set->Raw()); });
+  for (int32_t i = 0; i < static_cast<int32_t>(alive.size()) - limit; ++i) {
+    const ReplicaSet& set = *alive[static_cast<size_t>(i)];
+    bool in_use = set.status().replicas() != 0 || SizeOf(set) != 0 || set.metadata().generation() > set.status().observed_generation();
+    if (in_use) continue;
+    sdk::DeleteOptions options;
+    options.precondition_uid = set.metadata().uid();
+    auto deletion = client_.Delete<ReplicaSet>(std::string(set.metadata().namespace_()), std::string(set.metadata().name()), options);
+    Result<void> deleted = co_await deletion;
+    if (!deleted && !deleted.error().IsNotFound() && !deleted.error().IsConflict()) co_return deleted;
+  }
   co_return Done();
 }
 
-Task<Result<void>> DeploymentController::CleanUp(Rollout& rollout) {
-  const Deployment& deployment = *rollout.deployment;
-  if (!deployment.spec().has_revision_history_limit() || !IsComplete(deployment, deployment.status())) co_return Done();
-  std::vector<sdk::Object<ReplicaSet>> empty;
-  for (const sdk::Object<ReplicaSet>& set : rollout.old_sets) {
-    bool unused = SizeOf(*set) == 0 && set->status().replicas() == 0 && !sdk::meta::IsDeleting(set->Raw()) &&
-                  set->status().observed_generation() >= set->metadata().generation();
-    if (unused) empty.push_back(set);
-  }
-  auto limit = static_cast<size_t>(std::max(0, deployment.spec().revision_history_limit()));
-  if (rollout.old_sets.size() <= limit) co_return Done();
-  size_t surplus = rollout.old_sets.size() - limit;
-  std::ranges::sort(empty, {}, [](const sdk::Object<ReplicaSet>& set) { return RevisionOf(set->Raw()); });
-  for (size_t i = 0; i < std::min(surplus, empty.size()); ++i) {
-    auto deletion = client_.Delete<ReplicaSet>(std::string(empty[i]->metadata().namespace_()), std::string(empty[i]->metadata().name()));
-    auto deleted = co_await std::move(deletion);
-    if (!deleted && !deleted.error().IsNotFound()) co_return Fail(deleted.error());
-  }
-  co_return Done();
-}
-
-Task<Result<sdk::ReconcileOutcome>> DeploymentController::WriteStatus(Rollout& rollout) {
-  const Deployment& deployment = *rollout.deployment;
+Task<Result<sdk::ReconcileOutcome>> DeploymentController::WriteStatus(Rollout& rollout, bool scaled_only) {
   WallTime now = runtime_.WallNow();
-  auto document = std::make_shared<object::Document>();
-  document->arena().Keep(rollout.deployment.document());
-  std::vector<ReplicaSet> sets = rollout.AllViews();
+  ReplicaSets all = rollout.AllViews();
   const ReplicaSet* new_set = rollout.new_set ? &*rollout.new_set : nullptr;
-  Deployment counted(DeploymentStatusOf(document->arena(), deployment, sets, new_set, now));
-  Value next = counted.Raw();
-  if (deployment.spec().paused()) {
-    bool has_deadline = deployment.spec().has_progress_deadline_seconds();
-    if (has_deadline) next = WithCondition(document->arena(), counted, "Progressing", "Unknown", "DeploymentPaused", "Deployment is paused", now);
-  } else {
-    next = WithProgress(document->arena(), deployment, counted, sets, new_set, now);
+  DeploymentState state = scaled_only ? CountReplicas(*rollout.deployment, all, new_set, now)
+                                      : RolloutState(*rollout.deployment, all, new_set, now);
+  if (state != ReadState(rollout.deployment->status())) {
+    auto write = WriteDeployment(rollout, WithState(rollout.deployment.document(), state));
+    Result<void> written = co_await write;
+    if (!written && !written.error().IsNotFound()) co_return Fail(written.error());
   }
-  document->set_root(next);
-  Deployment changed(next);
   sdk::ReconcileOutcome outcome;
-  if (auto deadline = ProgressDeadline(changed); deadline && *deadline > now) {
-    outcome.requeue_after = *deadline - now + std::chrono::seconds(1);
-  }
-  sdk::Object<Deployment> stored = sdk::Lister<Deployment>(deployments_).GetByKey(sdk::meta::Key(deployment.Raw()));
-  if (stored && object::Equal(stored->status().Raw(), changed.status().Raw())) co_return outcome;
-  auto update = client_.UpdateStatus<Deployment>(sdk::Object<Deployment>(document));
-  auto updated = co_await std::move(update);
-  if (!updated && !updated.error().IsNotFound()) co_return Fail(updated.error());
+  if (!scaled_only) outcome.requeue_after = TimeToDeadline(*rollout.deployment, state, now);
   co_return outcome;
 }
 

@@ -1,77 +1,87 @@
 #include "controllers/deployment_rules.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
-#include "homeostat/api/apps/v1_builders.h"
-#include "homeostat/object/json.h"
-#include "homeostat/object/time.h"
+#include "controllers/claims.h"
+#include "homeostat/object/names.h"
+#include "homeostat/schema/diff.h"
 #include "homeostat/schema/protobuf.h"
-#include "homeostat/sdk/object.h"
 
 namespace homeostat::controllers {
 
+using api::apps::v1::Deployment;
 using api::apps::v1::DeploymentBuilder;
-using api::apps::v1::DeploymentCondition;
-using api::apps::v1::DeploymentStatus;
+using api::apps::v1::ReplicaSet;
+using api::apps::v1::ReplicaSetBuilder;
+using api::core::v1::PodTemplateSpec;
+using api::core::v1::PodTemplateSpecBuilder;
 using object::Value;
 
 namespace {
 
 constexpr std::string_view kSafeAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+constexpr size_t kRevisionHistoryLength = 2000;
+
+std::optional<int64_t> Number(std::string_view text) {
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<int32_t> Count(const ReplicaSet& set, std::string_view annotation) {
+  std::optional<int64_t> number = Number(set.metadata().annotations().Get(annotation));
+  if (!number || *number < 0 || *number > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(*number);
+}
 
 // A number, or a percentage of `total`, rounded up or down.
 int32_t ScaledValue(const Value& int_or_percent, int32_t total, bool round_up) {
   if (int_or_percent.IsInt()) return static_cast<int32_t>(int_or_percent.AsInt());
-  std::string text(int_or_percent.AsString());
-  double share = std::strtod(text.c_str(), nullptr) * total / 100.0;
-  return static_cast<int32_t>(round_up ? std::ceil(share) : std::floor(share));
+  std::string_view text = int_or_percent.AsString();
+  if (!text.ends_with('%')) return 0;
+  int64_t share = Number(text.substr(0, text.size() - 1)).value_or(0) * total;
+  return static_cast<int32_t>(round_up ? (share + 99) / 100 : share / 100);
 }
 
-int32_t Total(const std::vector<ReplicaSet>& sets) {
-  int32_t total = 0;
-  for (const ReplicaSet& set : sets) total += SizeOf(set);
-  return total;
+// Annotations of the Deployment that its sets don't get.
+bool StaysWithDeployment(std::string_view key) {
+  return key == "kubectl.kubernetes.io/last-applied-configuration" || key == kRevisionAnnotation || key == kRevisionHistoryAnnotation ||
+         key == kDesiredReplicasAnnotation || key == kMaxReplicasAnnotation || key == api::apps::v1::kDeprecatedRollbackTo;
 }
 
-int32_t Available(const std::vector<ReplicaSet>& sets) {
+int32_t MostReplicas(const Deployment& deployment) { return WantedReplicas(deployment) + FencepostsOf(deployment).surge; }
+int32_t FewestAvailable(const Deployment& deployment) { return WantedReplicas(deployment) - FencepostsOf(deployment).unavailable; }
+
+int32_t Available(const ReplicaSets& sets) {
   int32_t total = 0;
   for (const ReplicaSet& set : sets) total += set.status().available_replicas();
   return total;
 }
 
-Value WithoutHash(object::Arena& arena, const ReplicaSet& set) {
-  api::core::v1::PodTemplateSpecBuilder tmpl{schema::Subtree(set.spec().template_())};
-  tmpl.mutable_metadata().erase_labels(kTemplateHashLabel);
-  return tmpl.FreezeInto(arena);
-}
-
-// How many replicas a set gains or loses when the Deployment's size changes by scale.
+// How many replicas a set gains or loses when the Deployment's size changes.
 int32_t Fraction(const Deployment& deployment, const ReplicaSet& set) {
   if (WantedReplicas(deployment) == 0) return -SizeOf(set);
-  std::string text(set.metadata().annotations().Get(kMaxReplicasAnnotation));
-  int32_t before = text.empty() ? deployment.status().replicas() : std::atoi(text.c_str());
+  int32_t before = Count(set, kMaxReplicasAnnotation).value_or(0);
+  if (before == 0) before = deployment.status().replicas();
   if (before == 0) return 0;
   double size = static_cast<double>(SizeOf(set)) * MostReplicas(deployment) / before;
   return static_cast<int32_t>(std::lround(size)) - SizeOf(set);
 }
 
-std::optional<DeploymentCondition> FindCondition(const Deployment& deployment, std::string_view type) {
-  for (DeploymentCondition condition : deployment.status().conditions()) if (condition.type() == type) return condition;
-  return std::nullopt;
+bool MadeProgress(const DeploymentState& before, const DeploymentState& after) {
+  return after.updated > before.updated || after.replicas - after.updated < before.replicas - before.updated ||
+         after.ready > before.ready || after.available > before.available;
 }
 
-std::string Time(WallTime now) { return object::FormatTime(object::Timestamp::FromClock(now)); }
-
-bool HasDeadline(const Deployment& deployment) {
-  return deployment.spec().has_progress_deadline_seconds() && deployment.spec().progress_deadline_seconds() != INT32_MAX;
-}
-
-bool MadeProgress(const DeploymentStatus& before, const DeploymentStatus& after) {
-  int32_t old_before = before.replicas() - before.updated_replicas(), old_after = after.replicas() - after.updated_replicas();
-  return after.updated_replicas() > before.updated_replicas() || old_after < old_before ||
-         after.ready_replicas() > before.ready_replicas() || after.available_replicas() > before.available_replicas();
+bool TimedOut(const Deployment& deployment, const DeploymentState& state, WallTime now) {
+  const Condition* progressing = FindCondition(state.conditions, "Progressing");
+  if (progressing == nullptr || progressing->reason == "NewReplicaSetAvailable") return false;
+  if (progressing->reason == "ProgressDeadlineExceeded") return true;
+  auto since = object::ParseTime(progressing->last_update_time);
+  return since && since->ToClock() + std::chrono::seconds(deployment.spec().progress_deadline_seconds()) < now;
 }
 
 std::string Subject(const Deployment& deployment, const ReplicaSet* new_set) {
@@ -79,55 +89,79 @@ std::string Subject(const Deployment& deployment, const ReplicaSet* new_set) {
   return "Deployment \"" + std::string(deployment.metadata().name()) + "\"";
 }
 
-// The failure of a set shows at the Deployment: the new set's before an old one's.
-Value CopyFailure(object::Arena& arena, const Value& object, const std::vector<ReplicaSet>& sets, const ReplicaSet* new_set,
-                  WallTime now) {
-  auto failure_of = [](const ReplicaSet& set) -> std::optional<std::pair<std::string, std::string>> {
-    for (auto condition : set.status().conditions()) {
-      if (condition.type() == "ReplicaFailure") return std::pair(std::string(condition.reason()), std::string(condition.message()));
-    }
-    return std::nullopt;
-  };
-  std::optional<std::pair<std::string, std::string>> failure;
-  if (new_set != nullptr) failure = failure_of(*new_set);
-  for (const ReplicaSet& set : sets) if (!failure) failure = failure_of(set);
-  if (failure) return WithCondition(arena, Deployment(object), "ReplicaFailure", "True", failure->first, failure->second, now);
-  Deployment deployment(object);
-  DeploymentBuilder next{schema::Subtree(deployment)};
-  size_t index = 0;
-  for (auto condition : deployment.status().conditions()) {
-    if (condition.type() == "ReplicaFailure") {
-      next.mutable_status().erase_conditions(index);
-      break;
-    }
-    ++index;
+void JudgeProgress(DeploymentState& state, const Deployment& deployment, const ReplicaSet* new_set, WallTime now) {
+  std::string subject = Subject(deployment, new_set);
+  if (IsComplete(deployment, state)) {
+    SetCondition(state.conditions, MakeCondition("Progressing", "True", "NewReplicaSetAvailable", subject + " has successfully progressed.", now));
+  } else if (MadeProgress(ReadState(deployment.status()), state)) {
+    Condition progressing = MakeCondition("Progressing", "True", "ReplicaSetUpdated", subject + " is progressing.", now);
+    const Condition* current = FindCondition(state.conditions, "Progressing");
+    if (current != nullptr && current->status == "True") progressing.last_transition_time = current->last_transition_time;
+    // Each step restarts the deadline, so the condition is replaced even where only its time changes.
+    RemoveCondition(state.conditions, "Progressing");
+    state.conditions.push_back(std::move(progressing));
+  } else if (TimedOut(deployment, state, now)) {
+    SetCondition(state.conditions, MakeCondition("Progressing", "False", "ProgressDeadlineExceeded", subject + " has timed out progressing.", now));
   }
-  return next.FreezeInto(arena);
+}
+
+const Condition* FailureOf(const ReplicaSet& set, Conditions& storage) {
+  storage = ReadConditions(set.status().conditions());
+  return FindCondition(storage, "ReplicaFailure");
+}
+
+// A set's failure shows at the Deployment: the new set's before an old one's.
+void CopyFailure(DeploymentState& state, const ReplicaSets& all, const ReplicaSet* new_set) {
+  Conditions storage;
+  const Condition* failure = new_set == nullptr ? nullptr : FailureOf(*new_set, storage);
+  for (size_t i = 0; i < all.size() && failure == nullptr; ++i) failure = FailureOf(all[i], storage);
+  if (failure == nullptr) {
+    RemoveCondition(state.conditions, "ReplicaFailure");
+    return;
+  }
+  Condition copy = *failure;
+  copy.last_update_time = copy.last_transition_time;
+  SetCondition(state.conditions, std::move(copy));
+}
+
+// The earlier revisions with one more, as many as there is room for, the newest at the end.
+std::string WithRevision(std::string_view history, std::string_view revision) {
+  if (history.empty()) return std::string(revision);
+  while (history.size() + 1 + revision.size() > kRevisionHistoryLength) {
+    size_t comma = history.find(',');
+    if (comma == std::string_view::npos) return std::string(revision);
+    history.remove_prefix(comma + 1);
+  }
+  return std::string(history) + "," + std::string(revision);
 }
 
 }  // namespace
 
 int32_t WantedReplicas(const Deployment& deployment) { return deployment.spec().has_replicas() ? deployment.spec().replicas() : 1; }
-int32_t SizeOf(const ReplicaSet& set) { return set.spec().has_replicas() ? set.spec().replicas() : 1; }
-bool IsRollingUpdate(const Deployment& deployment) { return deployment.spec().strategy().type() != "Recreate"; }
+bool IsRollingUpdate(const Deployment& deployment) { return deployment.spec().strategy().type() == "RollingUpdate"; }
+
+bool HasProgressDeadline(const Deployment& deployment) {
+  return deployment.spec().has_progress_deadline_seconds() && deployment.spec().progress_deadline_seconds() != INT32_MAX;
+}
+
+int32_t TotalSize(const ReplicaSets& sets) {
+  int32_t total = 0;
+  for (const ReplicaSet& set : sets) total += SizeOf(set);
+  return total;
+}
 
 Fenceposts FencepostsOf(const Deployment& deployment) {
+  if (!IsRollingUpdate(deployment)) return {};
   auto rolling = deployment.spec().strategy().rolling_update();
   int32_t wanted = WantedReplicas(deployment);
-  Fenceposts posts;
-  posts.surge = ScaledValue(rolling.max_surge(), wanted, true);
-  posts.unavailable = ScaledValue(rolling.max_unavailable(), wanted, false);
+  Fenceposts posts{ScaledValue(rolling.max_surge(), wanted, true), ScaledValue(rolling.max_unavailable(), wanted, false)};
   if (posts.surge == 0 && posts.unavailable == 0) posts.unavailable = 1;
   posts.unavailable = std::min(posts.unavailable, wanted);
-  if (!IsRollingUpdate(deployment)) posts = {};
   return posts;
 }
 
-int32_t MostReplicas(const Deployment& deployment) { return WantedReplicas(deployment) + FencepostsOf(deployment).surge; }
-
 std::string TemplateHash(const Deployment& deployment) {
-  auto tmpl = deployment.spec().template_();
-  std::string text = schema::EncodeProtobuf(api::core::v1::PodTemplateSpec::SchemaType(), tmpl.Raw());
+  std::string text = schema::EncodeProtobuf(PodTemplateSpec::SchemaType(), deployment.spec().template_().Raw());
   if (deployment.status().has_collision_count()) text += "/" + std::to_string(deployment.status().collision_count());
   uint32_t hash = 2166136261u;  // FNV-1a
   for (unsigned char c : text) hash = (hash ^ c) * 16777619u;
@@ -138,37 +172,36 @@ std::string TemplateHash(const Deployment& deployment) {
 
 bool SameTemplate(const Deployment& deployment, const ReplicaSet& set) {
   object::Arena arena;
-  api::core::v1::PodTemplateSpecBuilder own{schema::Subtree(deployment.spec().template_())};
-  own.mutable_metadata().erase_labels(kTemplateHashLabel);
-  return object::Equal(own.FreezeInto(arena), WithoutHash(arena, set));
+  PodTemplateSpecBuilder a{schema::Subtree(deployment.spec().template_())}, b{schema::Subtree(set.spec().template_())};
+  a.mutable_metadata().erase_labels(kTemplateHashLabel);
+  b.mutable_metadata().erase_labels(kTemplateHashLabel);
+  return schema::IsEqual(PodTemplateSpec::SchemaType(), a.FreezeInto(arena), b.FreezeInto(arena));
 }
 
-int32_t NewSetSize(const Deployment& deployment, const ReplicaSet& new_set, int32_t all_replicas) {
-  int32_t wanted = WantedReplicas(deployment), size = SizeOf(new_set);
-  if (!IsRollingUpdate(deployment)) return wanted;
-  if (size >= wanted) return wanted;
-  int32_t room = MostReplicas(deployment) - all_replicas;
-  if (room <= 0) return size;
-  return size + std::min(room, wanted - size);
+int32_t NewSetSize(const Deployment& deployment, int32_t size, int32_t total_size) {
+  int32_t wanted = WantedReplicas(deployment);
+  if (!IsRollingUpdate(deployment) || size >= wanted) return wanted;
+  int32_t room = WantedReplicas(deployment) + FencepostsOf(deployment).surge - total_size;
+  return size + std::clamp(room, 0, wanted - size);
 }
 
-std::vector<int32_t> OldSetSizes(const Deployment& deployment, const ReplicaSet* new_set, const std::vector<ReplicaSet>& old_sets) {
+std::vector<int32_t> OldSetSizes(const Deployment& deployment, const ReplicaSet& new_set, const ReplicaSets& old_sets) {
   std::vector<int32_t> sizes;
   for (const ReplicaSet& set : old_sets) sizes.push_back(SizeOf(set));
-  int32_t fewest_available = WantedReplicas(deployment) - FencepostsOf(deployment).unavailable;
-  int32_t new_size = new_set == nullptr ? 0 : SizeOf(*new_set);
-  int32_t new_available = new_set == nullptr ? 0 : new_set->status().available_replicas();
-  int32_t removable = Total(old_sets) + new_size - fewest_available - (new_size - new_available);
+  int32_t fewest = FewestAvailable(deployment);
+  int32_t new_available = new_set.status().available_replicas();
+  // As many as may go if everything of the new set that isn't available yet never becomes so.
+  int32_t removable = TotalSize(old_sets) + SizeOf(new_set) - fewest - (SizeOf(new_set) - new_available);
   if (removable <= 0) return sizes;
-  // What is not available anyway goes first.
-  int32_t removed = 0;
+  // What is not available anyway goes first: nothing is lost, and a stuck rollout gets going.
+  int32_t left = removable;
   for (size_t i = 0; i < old_sets.size(); ++i) {
     int32_t unhealthy = std::max(0, sizes[i] - old_sets[i].status().available_replicas());
-    int32_t count = std::min(unhealthy, removable - removed);
+    int32_t count = std::min(unhealthy, left);
     sizes[i] -= count;
-    removed += count;
+    left -= count;
   }
-  int32_t spare = Available(old_sets) + new_available - fewest_available;
+  int32_t spare = Available(old_sets) + new_available - fewest;
   for (size_t i = 0; i < old_sets.size() && spare > 0; ++i) {
     int32_t count = std::min(sizes[i], spare);
     sizes[i] -= count;
@@ -177,121 +210,169 @@ std::vector<int32_t> OldSetSizes(const Deployment& deployment, const ReplicaSet*
   return sizes;
 }
 
-std::vector<int32_t> ProportionalSizes(const Deployment& deployment, const std::vector<ReplicaSet>& sets) {
+std::vector<int32_t> ProportionalSizes(const Deployment& deployment, const ReplicaSets& sets) {
   std::vector<int32_t> sizes;
   for (const ReplicaSet& set : sets) sizes.push_back(SizeOf(set));
   int32_t allowed = WantedReplicas(deployment) > 0 ? MostReplicas(deployment) : 0;
-  int32_t to_add = allowed - Total(sets), added = 0;
+  int32_t to_add = allowed - TotalSize(sets), added = 0;
+  if (to_add == 0) return sizes;
   // The largest first; among equals the newer when growing, the older when shrinking.
   std::vector<size_t> order(sets.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
-    if (sizes[a] != sizes[b]) return sizes[a] > sizes[b];
+  std::ranges::sort(order, [&](size_t a, size_t b) {
+    if (SizeOf(sets[a]) != SizeOf(sets[b])) return SizeOf(sets[a]) > SizeOf(sets[b]);
     std::string_view x = sets[a].metadata().creation_timestamp(), y = sets[b].metadata().creation_timestamp();
-    return to_add > 0 ? x > y : x < y;
+    if (x != y) return to_add > 0 ? x > y : x < y;
+    return sets[a].metadata().name() < sets[b].metadata().name();
   });
   for (size_t i : order) {
-    if (to_add == 0 || sizes[i] == 0) continue;
+    if (sizes[i] == 0 || added == to_add) continue;
     int32_t fraction = Fraction(deployment, sets[i]), left = to_add - added;
     int32_t change = to_add > 0 ? std::min(fraction, left) : std::max(fraction, left);
     sizes[i] += change;
     added += change;
   }
-  if (!order.empty() && to_add != added) sizes[order.front()] = std::max(0, sizes[order.front()] + to_add - added);
+  // What rounding left over goes to the largest.
+  if (!order.empty()) sizes[order.front()] = std::max(0, sizes[order.front()] + to_add - added);
   return sizes;
 }
 
-int64_t RevisionOf(const Value& object) {
-  std::string text(sdk::meta::Annotations(object).Get(kRevisionAnnotation).AsString());
-  return text.empty() ? 0 : std::strtoll(text.c_str(), nullptr, 10);
+bool WasScaled(const Deployment& deployment, const ReplicaSets& sets) {
+  return std::ranges::any_of(sets, [&](const ReplicaSet& set) {
+    std::optional<int32_t> noted = Count(set, kDesiredReplicasAnnotation);
+    return SizeOf(set) > 0 && noted && *noted != WantedReplicas(deployment);
+  });
 }
 
-bool IsComplete(const Deployment& deployment, const DeploymentStatus& status) {
+bool IsSaturated(const Deployment& deployment, const ReplicaSet& new_set) {
   int32_t wanted = WantedReplicas(deployment);
-  return status.updated_replicas() == wanted && status.replicas() == wanted && status.available_replicas() == wanted &&
-         status.observed_generation() >= deployment.metadata().generation();
+  return SizeOf(new_set) == wanted && Count(new_set, kDesiredReplicasAnnotation) == wanted && new_set.status().available_replicas() == wanted;
 }
 
-Value WithCondition(object::Arena& arena, const Deployment& deployment, std::string_view type, std::string_view status,
-                    std::string_view reason, const std::string& message, WallTime now) {
-  DeploymentBuilder next{schema::Subtree(deployment)};
-  auto target = next.mutable_status();
-  std::string time = Time(now);
-  size_t index = 0;
-  for (DeploymentCondition condition : deployment.status().conditions()) {
-    if (condition.type() == type) {
-      if (condition.status() == status && condition.reason() == reason && condition.message() == message) {
-        return deployment.Raw();
-      }
-      auto changed = target.mutable_conditions(index);
-      if (condition.status() != status) changed.set_last_transition_time(time);
-      changed.set_status(status).set_reason(reason).set_message(message).set_last_update_time(time);
-      return next.FreezeInto(arena);
-    }
-    ++index;
+int64_t RevisionOf(const Value& object) { return Number(sdk::meta::Annotations(object).Get(kRevisionAnnotation).AsString()).value_or(0); }
+
+void AnnotateSet(ReplicaSetBuilder& set, const Deployment& deployment, int64_t revision) {
+  auto metadata = set.mutable_metadata();
+  ReplicaSet before = set.View();
+  for (auto [key, value] : deployment.metadata().annotations()) {
+    if (!StaysWithDeployment(key) && before.metadata().annotations().Get(key) != value) metadata.set_annotations(key, value);
   }
-  target.add_conditions().set_type(type).set_status(status).set_reason(reason).set_message(message).set_last_update_time(time)
-      .set_last_transition_time(time);
-  return next.FreezeInto(arena);
+  std::string_view old = before.metadata().annotations().Get(kRevisionAnnotation);
+  // A revision that is no number is somebody else's: it stays.
+  if ((!old.empty() && !Number(old)) || RevisionOf(before.Raw()) >= revision) return;
+  metadata.set_annotations(kRevisionAnnotation, std::to_string(revision));
+  if (old.empty()) return;
+  metadata.set_annotations(kRevisionHistoryAnnotation, WithRevision(before.metadata().annotations().Get(kRevisionHistoryAnnotation), old));
 }
 
-Value DeploymentStatusOf(object::Arena& arena, const Deployment& deployment, const std::vector<ReplicaSet>& sets,
-                         const ReplicaSet* new_set, WallTime now) {
-  int32_t replicas = 0, ready = 0, available = 0, terminating = 0;
-  for (const ReplicaSet& set : sets) {
-    replicas += set.status().replicas();
-    ready += set.status().ready_replicas();
-    available += set.status().available_replicas();
-    terminating += set.status().terminating_replicas();
-  }
+void AnnotateSizes(ReplicaSetBuilder& set, const Deployment& deployment) {
+  auto metadata = set.mutable_metadata();
+  metadata.set_annotations(kDesiredReplicasAnnotation, std::to_string(WantedReplicas(deployment)));
+  metadata.set_annotations(kMaxReplicasAnnotation, std::to_string(MostReplicas(deployment)));
+}
+
+bool SizesAreNoted(const ReplicaSet& set, const Deployment& deployment) {
+  return Count(set, kDesiredReplicasAnnotation) == WantedReplicas(deployment) && Count(set, kMaxReplicasAnnotation) == MostReplicas(deployment);
+}
+
+object::DocumentPtr NewReplicaSet(const Deployment& deployment, int64_t revision, int32_t size) {
+  std::string hash = TemplateHash(deployment);
+  std::string_view name = deployment.metadata().name().substr(0, object::kDNS1123SubdomainMaxLength - 1 - hash.size());
+  ReplicaSetBuilder set;
+  auto metadata = set.mutable_metadata();
+  metadata.set_name(std::string(name) + "-" + hash).set_namespace(deployment.metadata().namespace_());
+  metadata.set_labels(schema::Subtree(deployment.spec().template_().metadata().labels()));
+  metadata.set_labels(kTemplateHashLabel, hash);
+  AddControllerReference(metadata, Deployment::SchemaKind(), deployment.Raw());
+  auto spec = set.mutable_spec();
+  spec.set_replicas(size).set_min_ready_seconds(deployment.spec().min_ready_seconds());
+  spec.set_selector(schema::Subtree(deployment.spec().selector()));
+  spec.mutable_selector().set_match_labels(kTemplateHashLabel, hash);
+  spec.set_template(schema::Subtree(deployment.spec().template_()));
+  spec.mutable_template().mutable_metadata().set_labels(kTemplateHashLabel, hash);
+  AnnotateSet(set, deployment, revision);
+  AnnotateSizes(set, deployment);
+  return set.Freeze();
+}
+
+DeploymentState ReadState(const api::apps::v1::DeploymentStatus& status) {
+  DeploymentState state;
+  state.observed_generation = status.observed_generation();
+  state.replicas = status.replicas();
+  state.updated = status.updated_replicas();
+  state.ready = status.ready_replicas();
+  state.available = status.available_replicas();
+  state.unavailable = status.unavailable_replicas();
+  if (status.has_terminating_replicas()) state.terminating = status.terminating_replicas();
+  if (status.has_collision_count()) state.collisions = status.collision_count();
+  state.conditions = ReadConditions(status.conditions());
+  return state;
+}
+
+object::DocumentPtr WithState(const object::DocumentPtr& deployment, const DeploymentState& state) {
   DeploymentBuilder next{schema::Subtree(deployment)};
   auto status = next.mutable_status();
-  status.set_observed_generation(deployment.metadata().generation()).set_replicas(replicas);
-  status.set_updated_replicas(new_set == nullptr ? 0 : new_set->status().replicas());
-  status.set_ready_replicas(ready).set_available_replicas(available);
-  status.set_unavailable_replicas(std::max(0, Total(sets) - available));
-  status.set_terminating_replicas(terminating);
-  Deployment counted(next.FreezeInto(arena));
-  bool enough = available >= WantedReplicas(deployment) - FencepostsOf(deployment).unavailable;
-  return WithCondition(arena, counted, "Available", enough ? "True" : "False",
-                       enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
-                       enough ? "Deployment has minimum availability." : "Deployment does not have minimum availability.", now);
+  status.set_observed_generation(state.observed_generation).set_replicas(state.replicas).set_updated_replicas(state.updated);
+  status.set_ready_replicas(state.ready).set_available_replicas(state.available).set_unavailable_replicas(state.unavailable);
+  if (state.terminating) status.set_terminating_replicas(*state.terminating);
+  if (state.collisions) status.set_collision_count(*state.collisions);
+  WriteConditions(status, state.conditions);
+  return next.Freeze();
 }
 
-std::optional<WallTime> ProgressDeadline(const Deployment& deployment) {
-  if (!HasDeadline(deployment)) return std::nullopt;
-  auto progressing = FindCondition(deployment, "Progressing");
-  if (!progressing || progressing->status() != "True" || progressing->reason() == "NewReplicaSetAvailable") return std::nullopt;
-  auto since = object::ParseTime(progressing->last_update_time());
-  if (!since) return std::nullopt;
-  return since->ToClock() + std::chrono::seconds(deployment.spec().progress_deadline_seconds());
+Condition MakeCondition(std::string_view type, std::string_view status, std::string_view reason, std::string message, WallTime now) {
+  std::string time = TimeText(now);
+  return {std::string(type), std::string(status), std::string(reason), std::move(message), time, time};
 }
 
-Value WithProgress(object::Arena& arena, const Deployment& before, const Deployment& after, const std::vector<ReplicaSet>& sets,
-                   const ReplicaSet* new_set, WallTime now) {
-  Value result = after.Raw();
-  auto current = FindCondition(after, "Progressing");
-  bool was_complete = after.status().replicas() == after.status().updated_replicas() && current &&
-                      current->reason() == "NewReplicaSetAvailable";
-  if (HasDeadline(after) && !was_complete) {
-    std::string subject = Subject(after, new_set);
-    if (IsComplete(after, after.status())) {
-      result = WithCondition(arena, after, "Progressing", "True", "NewReplicaSetAvailable", subject + " has successfully progressed.", now);
-    } else if (MadeProgress(before.status(), after.status())) {
-      // Progress restarts the deadline even where nothing else of the condition changes.
-      Value set = WithCondition(arena, after, "Progressing", "True", "ReplicaSetUpdated", subject + " is progressing.", now);
-      DeploymentBuilder touched{schema::Subtree(Deployment(set))};
-      size_t index = 0;
-      for (DeploymentCondition condition : Deployment(set).status().conditions()) {
-        if (condition.type() == "Progressing") touched.mutable_status().mutable_conditions(index).set_last_update_time(Time(now));
-        ++index;
-      }
-      result = touched.FreezeInto(arena);
-    } else if (auto deadline = ProgressDeadline(after); deadline && now >= *deadline) {
-      result = WithCondition(arena, after, "Progressing", "False", "ProgressDeadlineExceeded", subject + " has timed out progressing.", now);
-    }
+DeploymentState CountReplicas(const Deployment& deployment, const ReplicaSets& all, const ReplicaSet* new_set, WallTime now) {
+  DeploymentState state = ReadState(deployment.status());
+  state.observed_generation = deployment.metadata().generation();
+  state.replicas = state.ready = 0;
+  state.terminating = 0;
+  for (const ReplicaSet& set : all) {
+    state.replicas += set.status().replicas();
+    state.ready += set.status().ready_replicas();
+    // A set that was never looked at has none; the sum is unknown as long as another does not say.
+    bool unknown = !set.status().has_terminating_replicas() && set.status().observed_generation() != 0;
+    if (unknown) state.terminating.reset();
+    if (state.terminating) *state.terminating += set.status().terminating_replicas();
   }
-  return CopyFailure(arena, result, sets, new_set, now);
+  state.updated = new_set == nullptr ? 0 : new_set->status().replicas();
+  state.available = Available(all);
+  state.unavailable = std::max(0, TotalSize(all) - state.available);
+  bool enough = state.available >= FewestAvailable(deployment);
+  SetCondition(state.conditions,
+               MakeCondition("Available", enough ? "True" : "False", enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+                             enough ? "Deployment has minimum availability." : "Deployment does not have minimum availability.", now));
+  return state;
+}
+
+DeploymentState RolloutState(const Deployment& deployment, const ReplicaSets& all, const ReplicaSet* new_set, WallTime now) {
+  DeploymentState state = CountReplicas(deployment, all, new_set, now);
+  if (!HasProgressDeadline(deployment)) RemoveCondition(state.conditions, "Progressing");
+  const Condition* progressing = FindCondition(state.conditions, "Progressing");
+  bool was_complete = state.replicas == state.updated && progressing != nullptr && progressing->reason == "NewReplicaSetAvailable";
+  if (HasProgressDeadline(deployment) && !was_complete) JudgeProgress(state, deployment, new_set, now);
+  CopyFailure(state, all, new_set);
+  return state;
+}
+
+bool IsComplete(const Deployment& deployment, const DeploymentState& state) {
+  int32_t wanted = WantedReplicas(deployment);
+  return state.updated == wanted && state.replicas == wanted && state.available == wanted &&
+         state.observed_generation >= deployment.metadata().generation();
+}
+
+std::optional<Duration> TimeToDeadline(const Deployment& deployment, const DeploymentState& state, WallTime now) {
+  const Condition* progressing = FindCondition(state.conditions, "Progressing");
+  if (!HasProgressDeadline(deployment) || progressing == nullptr) return std::nullopt;
+  if (IsComplete(deployment, state) || progressing->reason == "ProgressDeadlineExceeded") return std::nullopt;
+  auto since = object::ParseTime(progressing->last_update_time);
+  if (!since) return std::nullopt;
+  Duration left = since->ToClock() + std::chrono::seconds(deployment.spec().progress_deadline_seconds()) - now;
+  // Whole seconds are kept: a second later the time is certainly over.
+  return std::max(left, Duration(0)) + std::chrono::seconds(1);
 }
 
 }  // namespace homeostat::controllers

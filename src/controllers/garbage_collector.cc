@@ -1,35 +1,32 @@
 #include "controllers/garbage_collector.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "controllers/parallel.h"
 #include "homeostat/api/registry.h"
 #include "homeostat/object/json.h"
 
 namespace homeostat::controllers {
-namespace {
 
 using object::Value;
 
-// Every kind whose objects may own or be owned, in one version each.
+namespace {
+
+constexpr Duration kFirstRecheck = std::chrono::seconds(1);
+constexpr int kRecheckDoublings = 9;
+
+// Every stored kind that can be deleted and watched, in one version each; events come and go by themselves.
 std::vector<const schema::Kind*> CollectableKinds() {
   std::vector<const schema::Kind*> kinds;
   for (const schema::Kind* kind : api::AllKinds()) {
-    bool wanted = !kind->virtual_kind && kind->served_by_default && kind->feature_gate.empty() && kind->Allows(schema::kDelete) &&
-                  kind->Allows(schema::kList) && kind->Allows(schema::kWatch);
-    // Events come and go too fast, own nothing, and are owned by nobody.
-    if (!wanted || kind->storage_prefix == "events") continue;
+    bool usable = kind->Allows(schema::kDelete) && kind->Allows(schema::kList) && kind->Allows(schema::kWatch);
+    bool served = kind->served_by_default && kind->feature_gate.empty() && !kind->virtual_kind;
+    if (!usable || !served || kind->storage_prefix == "events") continue;
     bool seen = std::ranges::any_of(kinds, [&](const schema::Kind* other) { return other->storage_prefix == kind->storage_prefix; });
     if (!seen) kinds.push_back(kind);
   }
   return kinds;
-}
-
-const schema::Kind* KindOf(const OwnerReference& owner) {
-  size_t slash = owner.api_version.find('/');
-  std::string_view text = owner.api_version;
-  std::string_view group = slash == text.npos ? std::string_view() : text.substr(0, slash);
-  std::string_view version = slash == text.npos ? text : text.substr(slash + 1);
-  return api::FindKind(group, version, owner.kind);
 }
 
 std::vector<std::string> UidsOf(const std::vector<OwnerReference>& owners) {
@@ -38,19 +35,35 @@ std::vector<std::string> UidsOf(const std::vector<OwnerReference>& owners) {
   return uids;
 }
 
-bool HasFinalizer(const Value& object, std::string_view name) {
-  return std::ranges::any_of(object.Path({"metadata", "finalizers"}).items(), [&](const Value& f) { return f.AsString() == name; });
+void AppendMember(std::string& json, std::string_view name, std::string_view text) {
+  object::AppendJsonString(json, name);
+  json += ':';
+  object::AppendJsonString(json, text);
 }
+
+// Gone, or another object of that name.
+bool IsGone(const Status& status) { return status.IsNotFound() || status.reason() == "Invalid"; }
 
 }  // namespace
 
-GarbageCollector::GarbageCollector(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers)
-    : client_(std::move(client)),
-      controller_(runtime, {.name = "garbage-collector", .workers = 20}, [this](std::string uid) { return Reconcile(std::move(uid)); }) {
-  for (const schema::Kind* kind : CollectableKinds()) {
-    informers.For(*kind).AddHandler([this, kind](const sdk::Change& change) {
-      if (change.current) Enqueue(graph_.Observe(*kind, change.current->root()));
-      else Enqueue(graph_.Forget(sdk::meta::Uid(change.previous->root())));
+GarbageCollector::GarbageCollector(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, GarbageCollectorOptions options)
+    : runtime_(runtime),
+      client_(std::move(client)),
+      options_(std::move(options)),
+      events_(runtime, client_, "garbage-collector-controller"),
+      controller_(runtime, {.name = "garbage-collector", .workers = options_.workers, .backoff = {}, .log = client_.options().log},
+                  [this](std::string uid) { return Reconcile(std::move(uid)); }) {
+  if (options_.kinds.empty()) options_.kinds = CollectableKinds();
+  if (!options_.find_kind) options_.find_kind = &api::FindKind;
+  for (const schema::Kind* kind : options_.kinds) {
+    sdk::Informer& informer = informers.ForMetadata(*kind);
+    controller_.WaitFor(informer);
+    informer.AddHandler([this, kind](const sdk::Change& change) {
+      if (change.current) {
+        Enqueue(graph_.Observe(*kind, change.current->root()));
+      } else {
+        Gone(std::string(sdk::meta::Uid(change.previous->root())));
+      }
     });
   }
 }
@@ -59,138 +72,252 @@ void GarbageCollector::Enqueue(std::vector<std::string> uids) {
   for (std::string& uid : uids) controller_.Enqueue(std::move(uid));
 }
 
+const schema::Kind* GarbageCollector::KindOf(const OwnerReference& owner) const {
+  std::string_view version = owner.api_version;
+  if (!owner.group().empty()) version.remove_prefix(owner.group().size() + 1);
+  return options_.find_kind(owner.group(), version, owner.kind);
+}
+
+void GarbageCollector::Gone(const std::string& uid) {
+  const GraphNode* node = graph_.Find(uid);
+  if (node != nullptr && !graph_.DependentsOf(uid).empty()) absent_.Add(uid, node->ns);
+  rechecks_.erase(uid);
+  Enqueue(graph_.Forget(uid));
+}
+
 Task<Result<sdk::ReconcileOutcome>> GarbageCollector::Reconcile(std::string uid) {
   const GraphNode* found = graph_.Find(uid);
   if (found == nullptr) co_return sdk::ReconcileOutcome();
   GraphNode node = *found;
-  if (node.deleting && node.orphan) {
-    auto orphan = Orphan(node);
-    CO_TRY(co_await std::move(orphan));
-  } else if (node.WaitsForDependents()) {
-    auto finish = FinishForeground(node);
-    CO_TRY(co_await std::move(finish));
-  } else if (!node.deleting && !node.owners.empty()) {
-    auto collect = Collect(node);
-    CO_TRY(co_await std::move(collect));
+  bool waits = node.WaitsForDependents() || node.WaitsForOrphaning();
+  if (!waits && (node.deleting || node.owners.empty())) co_return sdk::ReconcileOutcome();
+  auto refresh = Refresh(node);
+  CO_TRY_ASSIGN(object::DocumentPtr latest, co_await refresh);
+  if (!latest) co_return sdk::ReconcileOutcome();
+  if (waits) {
+    Step finish = node.WaitsForOrphaning() ? Orphan(node, latest) : FinishForeground(node, latest);
+    CO_TRY(co_await finish);
+    co_return sdk::ReconcileOutcome();
   }
-  co_return sdk::ReconcileOutcome();
+  auto collect = Collect(node, latest);
+  CO_TRY_ASSIGN(bool recheck, co_await collect);
+  if (!recheck) {
+    rechecks_.erase(uid);
+    co_return sdk::ReconcileOutcome();
+  }
+  int times = std::min(rechecks_[uid]++, kRecheckDoublings);
+  co_return sdk::ReconcileOutcome{kFirstRecheck * (int64_t{1} << times)};
 }
 
-Task<Result<void>> GarbageCollector::FinishForeground(GraphNode node) {
+Task<Result<object::DocumentPtr>> GarbageCollector::Refresh(GraphNode node) {
+  auto get = client_.Get(*node.kind, node.ns, node.name);
+  Result<object::DocumentPtr> latest = co_await get;
+  if (!latest && !latest.error().IsNotFound()) co_return Fail(latest.error());
+  if (latest && sdk::meta::Uid((*latest)->root()) == node.uid) co_return *latest;
+  Gone(node.uid);
+  co_return object::DocumentPtr();
+}
+
+Task<Result<void>> GarbageCollector::FinishForeground(GraphNode node, object::DocumentPtr latest) {
   std::vector<std::string> blocking = graph_.BlockingDependentsOf(node.uid);
   if (blocking.empty()) {
-    auto remove = RemoveFinalizer(node, std::string(kForegroundFinalizer));
-    co_return co_await std::move(remove);
+    auto remove = RemoveFinalizer(node, latest, kForegroundFinalizer);
+    co_return co_await remove;
   }
   for (const std::string& dependent : blocking) {
-    const GraphNode* other = graph_.Find(dependent);
-    if (other != nullptr && !other->deleting) controller_.Enqueue(dependent);
+    if (!graph_.Find(dependent)->WaitsForDependents()) controller_.Enqueue(dependent);
   }
   co_return Done();
 }
 
-Task<Result<void>> GarbageCollector::Orphan(GraphNode node) {
+Task<Result<void>> GarbageCollector::Orphan(GraphNode node, object::DocumentPtr latest) {
+  std::vector<Step> releases;
   for (const std::string& dependent : graph_.DependentsOf(node.uid)) {
-    const GraphNode* other = graph_.Find(dependent);
-    if (other == nullptr) continue;
-    auto release = RemoveReferences(*other, {node.uid});
-    CO_TRY(co_await std::move(release));
+    if (const GraphNode* other = graph_.Find(dependent)) releases.push_back(RemoveReferences(*other, {node.uid}));
   }
-  auto remove = RemoveFinalizer(node, std::string(kOrphanFinalizer));
-  co_return co_await std::move(remove);
+  auto all = InParallel(runtime_, std::move(releases));
+  std::vector<Result<void>> results = co_await all;
+  CO_TRY(FirstError(results));
+  auto remove = RemoveFinalizer(node, latest, kOrphanFinalizer);
+  co_return co_await remove;
 }
 
-Task<Result<object::DocumentPtr>> GarbageCollector::LookUp(OwnerReference owner, std::string ns) {
+Task<Result<void>> GarbageCollector::ClassifyOne(GraphNode node, OwnerReference owner, Owners& owners) {
+  if (absent_.Has(owner.uid, node.ns) || absent_.Has(owner.uid, "")) {
+    owners.dangling.push_back(std::move(owner));
+    co_return Done();
+  }
   const schema::Kind* kind = KindOf(owner);
-  if (kind == nullptr) co_return Fail(InternalError("no kind " + owner.kind + " in " + owner.api_version));
-  if (kind->namespaced && ns.empty()) {
-    // A cluster-scoped object can't be owned from within a namespace: nobody can say which one is meant.
-    co_return Fail(InternalError("cluster-scoped object names the namespaced owner " + owner.kind + " " + owner.name));
+  if (kind == nullptr) {
+    // A kind that may come yet: until then its objects are taken to exist.
+    owners.recheck = true;
+    owners.solid.push_back(std::move(owner));
+    co_return Done();
   }
-  auto get = client_.Get(*kind, kind->namespaced ? ns : std::string(), owner.name);
-  auto got = co_await std::move(get);
-  if (!got && got.error().IsNotFound()) co_return object::DocumentPtr();
-  if (!got) co_return Fail(got.error());
-  if (sdk::meta::Uid((*got)->root()) != owner.uid) co_return object::DocumentPtr();
-  co_return *got;
+  auto get = client_.Get(*kind, kind->namespaced ? node.ns : std::string(), owner.name);
+  Result<object::DocumentPtr> found = co_await get;
+  if (!found && !found.error().IsNotFound()) co_return Fail(found.error());
+  if (!found || sdk::meta::Uid((*found)->root()) != owner.uid) {
+    absent_.Add(owner.uid, kind->namespaced ? node.ns : std::string());
+    owners.dangling.push_back(std::move(owner));
+    co_return Done();
+  }
+  const Value& object = (*found)->root();
+  if (!graph_.Knows(owner, node.ns)) owners.recheck = true;
+  bool waits = sdk::meta::IsDeleting(object) && HasFinalizer(object, kForegroundFinalizer);
+  (waits ? owners.waiting : owners.solid).push_back(std::move(owner));
+  co_return Done();
 }
 
-Task<Result<GarbageCollector::Owners>> GarbageCollector::Classify(GraphNode node) {
+Task<Result<GarbageCollector::Owners>> GarbageCollector::Classify(GraphNode node, std::vector<OwnerReference> references) {
   Owners owners;
-  for (const OwnerReference& owner : node.owners) {
-    auto look = LookUp(owner, node.ns);
-    auto found = co_await std::move(look);
-    if (!found) {
-      // Who can't be looked up is taken to exist: nothing is deleted on a guess.
-      owners.solid.push_back(owner);
-    } else if (!*found) {
-      owners.dangling.push_back(owner);
-    } else if (sdk::meta::IsDeleting((*found)->root()) && HasFinalizer((*found)->root(), kForegroundFinalizer)) {
-      owners.waiting.push_back(owner);
-    } else {
-      owners.solid.push_back(owner);
-    }
+  for (OwnerReference& owner : references) {
+    auto classify = ClassifyOne(node, std::move(owner), owners);
+    CO_TRY(co_await classify);
   }
   co_return owners;
 }
 
-Task<Result<void>> GarbageCollector::Collect(GraphNode node) {
-  auto classify = Classify(node);
-  CO_TRY_ASSIGN(Owners owners, co_await std::move(classify));
+// Whether it is to be looked at again.
+Task<Result<bool>> GarbageCollector::Collect(GraphNode node, object::DocumentPtr latest) {
+  std::vector<OwnerReference> references = OwnersOf(latest->root());
+  if (references.empty() || sdk::meta::IsDeleting(latest->root())) co_return false;
+  auto invalid = std::ranges::find_if(references, [&](const OwnerReference& owner) {
+    const schema::Kind* kind = KindOf(owner);
+    return node.ns.empty() && kind != nullptr && kind->namespaced;
+  });
+  if (invalid != references.end()) {
+    // Nobody can say which one is meant, and this will not change: it counts as owned.
+    events_.Record(*node.kind, latest->root(), "Warning", "OwnerRefInvalidNamespace",
+                   "ownerRef [" + invalid->api_version + "/" + invalid->kind + ", namespace: , name: " + invalid->name + ", uid: " +
+                       invalid->uid + "] does not exist in namespace \"\"");
+    co_return false;
+  }
+  auto classify = Classify(node, references);
+  CO_TRY_ASSIGN(Owners owners, co_await classify);
   if (!owners.solid.empty()) {
     std::vector<std::string> stale = UidsOf(owners.dangling);
-    for (std::string& uid : UidsOf(owners.waiting)) stale.push_back(std::move(uid));
-    if (stale.empty()) co_return Done();
-    auto release = RemoveReferences(node, std::move(stale));
-    co_return co_await std::move(release);
+    std::ranges::copy(UidsOf(owners.waiting), std::back_inserter(stale));
+    if (!stale.empty()) {
+      auto release = RemoveReferences(node, std::move(stale));
+      CO_TRY(co_await release);
+    }
+    co_return owners.recheck;
   }
-  bool in_foreground = !owners.waiting.empty() && !graph_.DependentsOf(node.uid).empty();
-  std::string policy = in_foreground ? "Foreground" : node.orphan ? "Orphan" : node.foreground ? "Foreground" : "Background";
-  auto deletion = Delete(node, std::move(policy));
-  co_return co_await std::move(deletion);
+  std::vector<std::string> dependents = graph_.DependentsOf(node.uid);
+  bool in_foreground = !owners.waiting.empty() && !dependents.empty();
+  bool in_circle = in_foreground && std::ranges::any_of(dependents, [&](const std::string& uid) {
+    const GraphNode* dependent = graph_.Find(uid);
+    return dependent != nullptr && dependent->WaitsForDependents();
+  });
+  if (in_circle) {
+    // It would wait for what waits for it: its owners need no longer wait for it.
+    auto unblock = Unblock(node, references);
+    CO_TRY(co_await unblock);
+    auto refresh = Refresh(node);
+    CO_TRY_ASSIGN(latest, co_await refresh);
+    if (!latest) co_return false;
+  }
+  bool orphan = HasFinalizer(latest->root(), kOrphanFinalizer), foreground = HasFinalizer(latest->root(), kForegroundFinalizer);
+  auto deletion = Delete(node, latest, in_foreground ? "Foreground" : orphan ? "Orphan" : foreground ? "Foreground" : "Background");
+  CO_TRY(co_await deletion);
+  co_return false;
 }
 
 Task<Result<void>> GarbageCollector::RemoveReferences(GraphNode node, std::vector<std::string> uids) {
-  std::string body = R"({"metadata":{"uid":")" + node.uid + R"(","ownerReferences":[)";
-  for (size_t i = 0; i < uids.size(); ++i) body += std::string(i > 0 ? "," : "") + R"({"$patch":"delete","uid":")" + uids[i] + "\"}";
-  body += "]}}";
-  auto patch = client_.Patch(*node.kind, node.ns, node.name, sdk::PatchType::kStrategicMerge, Bytes(std::move(body)), "", {});
-  auto patched = co_await std::move(patch);
-  // Gone, or another object of that name: nothing is left to release.
-  if (!patched && !patched.error().IsNotFound() && patched.error().reason() != "Invalid") co_return Fail(patched.error());
+  std::string items;
+  for (const std::string& uid : uids) {
+    items += items.empty() ? "{\"$patch\":\"delete\"," : ",{\"$patch\":\"delete\",";
+    AppendMember(items, "uid", uid);
+    items += '}';
+  }
+  auto patch = PatchReferences(node, items, [uids](OwnerReference& owner) { return std::ranges::find(uids, owner.uid) == uids.end(); });
+  co_return co_await patch;
+}
+
+Task<Result<void>> GarbageCollector::Unblock(GraphNode node, std::vector<OwnerReference> references) {
+  std::string items;
+  for (const OwnerReference& owner : references) {
+    if (!owner.blocks) continue;
+    items += items.empty() ? "{" : ",{";
+    AppendMember(items, "uid", owner.uid);
+    items += ",\"blockOwnerDeletion\":false}";
+  }
+  if (items.empty()) co_return Done();
+  auto patch = PatchReferences(node, items, [](OwnerReference& owner) {
+    owner.blocks = false;
+    return true;
+  });
+  co_return co_await patch;
+}
+
+// By strategic merge of the items given; for custom resources, which don't know it, by the whole list as `keep` leaves it.
+Task<Result<void>> GarbageCollector::PatchReferences(GraphNode node, std::string strategic,
+                                                     std::function<bool(OwnerReference&)> keep) {
+  bool merge = node.kind->type->structural;
+  std::string body = "{\"metadata\":{";
+  AppendMember(body, "uid", node.uid);
+  std::string items = strategic;
+  if (merge) {
+    auto refresh = Refresh(node);
+    CO_TRY_ASSIGN(object::DocumentPtr latest, co_await refresh);
+    if (!latest) co_return Done();
+    body += ',';
+    AppendMember(body, "resourceVersion", sdk::meta::ResourceVersion(latest->root()));
+    items.clear();
+    for (const Value& reference : latest->root().Path({"metadata", "ownerReferences"}).items()) {
+      OwnerReference owner;
+      owner.uid = reference.Get("uid").AsString();
+      owner.blocks = reference.Get("blockOwnerDeletion").AsBool();
+      bool blocked = owner.blocks;
+      if (!keep(owner)) continue;
+      object::Arena arena;
+      Value kept = blocked == owner.blocks ? reference : object::WithPath(arena, reference, {"blockOwnerDeletion"}, Value::Bool(owner.blocks));
+      items += (items.empty() ? "" : ",") + object::JsonText(kept);
+    }
+  }
+  body += ",\"ownerReferences\":[" + items + "]}}";
+  auto patch = client_.Patch(*node.kind, node.ns, node.name, merge ? sdk::PatchType::kMerge : sdk::PatchType::kStrategicMerge,
+                             Bytes(std::move(body)), {}, {});
+  Result<object::DocumentPtr> patched = co_await patch;
+  if (!patched && !IsGone(patched.error())) co_return Fail(patched.error());
   co_return Done();
 }
 
-Task<Result<void>> GarbageCollector::RemoveFinalizer(GraphNode node, std::string finalizer) {
-  auto get = client_.Get(*node.kind, node.ns, node.name);
-  auto got = co_await std::move(get);
-  if (!got && got.error().IsNotFound()) co_return Done();
-  if (!got) co_return Fail(got.error());
-  const Value& object = (*got)->root();
-  if (sdk::meta::Uid(object) != node.uid || !HasFinalizer(object, finalizer)) co_return Done();
-  std::string body = R"({"metadata":{"resourceVersion":")" + std::string(sdk::meta::ResourceVersion(object)) + R"(","finalizers":[)";
+Task<Result<void>> GarbageCollector::RemoveFinalizer(GraphNode node, object::DocumentPtr latest, std::string_view finalizer) {
+  if (!HasFinalizer(latest->root(), finalizer)) co_return Done();
+  std::string body = "{\"metadata\":{";
+  AppendMember(body, "uid", node.uid);
+  body += ',';
+  AppendMember(body, "resourceVersion", sdk::meta::ResourceVersion(latest->root()));
+  body += ",\"finalizers\":[";
   bool first = true;
-  for (const Value& item : object.Path({"metadata", "finalizers"}).items()) {
+  for (const Value& item : latest->root().Path({"metadata", "finalizers"}).items()) {
     if (item.AsString() == finalizer) continue;
-    if (!first) body += ',';
-    first = false;
+    if (!std::exchange(first, false)) body += ',';
     object::AppendJsonString(body, item.AsString());
   }
   body += "]}}";
-  auto patch = client_.Patch(*node.kind, node.ns, node.name, sdk::PatchType::kMerge, Bytes(std::move(body)), "", {});
-  auto patched = co_await std::move(patch);
-  if (!patched && !patched.error().IsNotFound()) co_return Fail(patched.error());
+  auto patch = client_.Patch(*node.kind, node.ns, node.name, sdk::PatchType::kMerge, Bytes(std::move(body)), {}, {});
+  Result<object::DocumentPtr> patched = co_await patch;
+  if (!patched && !IsGone(patched.error())) co_return Fail(patched.error());
   co_return Done();
 }
 
-Task<Result<void>> GarbageCollector::Delete(GraphNode node, std::string policy) {
+Task<Result<void>> GarbageCollector::Delete(GraphNode node, object::DocumentPtr latest, std::string policy) {
+  client_.options().log.V(2).Info("Deleting item", {{"kind", node.kind->gvk.kind}, {"namespace", node.ns}, {"name", node.name}, {"propagationPolicy", policy}});
   sdk::DeleteOptions options;
   options.propagation_policy = std::move(policy);
   options.precondition_uid = node.uid;
+  // Owners that it was given in the meantime are owners that were not looked at.
+  options.precondition_resource_version = sdk::meta::ResourceVersion(latest->root());
   auto deletion = client_.Delete(*node.kind, node.ns, node.name, options);
-  auto deleted = co_await std::move(deletion);
-  if (!deleted && !deleted.error().IsNotFound() && !deleted.error().IsConflict()) co_return Fail(deleted.error());
-  co_return Done();
+  Result<void> deleted = co_await deletion;
+  if (!deleted && deleted.error().IsNotFound()) {
+    Gone(node.uid);
+    co_return Done();
+  }
+  co_return deleted;
 }
 
 }  // namespace homeostat::controllers

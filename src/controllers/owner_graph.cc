@@ -9,9 +9,7 @@ namespace {
 
 using object::Value;
 
-bool HasFinalizer(const Value& object, std::string_view name) {
-  return std::ranges::any_of(object.Path({"metadata", "finalizers"}).items(), [&](const Value& f) { return f.AsString() == name; });
-}
+constexpr size_t kAbsentRemembered = 500;
 
 GraphNode NodeOf(const schema::Kind& kind, const Value& object) {
   GraphNode node;
@@ -19,20 +17,32 @@ GraphNode NodeOf(const schema::Kind& kind, const Value& object) {
   node.ns = sdk::meta::Namespace(object);
   node.name = sdk::meta::Name(object);
   node.uid = sdk::meta::Uid(object);
-  for (const Value& owner : object.Path({"metadata", "ownerReferences"}).items()) {
-    node.owners.push_back({std::string(owner.Get("apiVersion").AsString()), std::string(owner.Get("kind").AsString()),
-                           std::string(owner.Get("name").AsString()), std::string(owner.Get("uid").AsString()),
-                           owner.Get("blockOwnerDeletion").AsBool()});
-  }
+  node.owners = OwnersOf(object);
   node.deleting = sdk::meta::IsDeleting(object);
   node.foreground = HasFinalizer(object, kForegroundFinalizer);
   node.orphan = HasFinalizer(object, kOrphanFinalizer);
   return node;
 }
 
-void Append(std::vector<std::string>& to, std::vector<std::string> from) { to.insert(to.end(), from.begin(), from.end()); }
-
 }  // namespace
+
+bool HasFinalizer(const Value& object, std::string_view name) {
+  return std::ranges::any_of(object.Path({"metadata", "finalizers"}).items(), [&](const Value& f) { return f.AsString() == name; });
+}
+
+std::string_view OwnerReference::group() const {
+  size_t slash = api_version.find('/');
+  return slash == std::string::npos ? std::string_view() : std::string_view(api_version).substr(0, slash);
+}
+
+std::vector<OwnerReference> OwnersOf(const Value& object) {
+  std::vector<OwnerReference> owners;
+  for (const Value& owner : object.Path({"metadata", "ownerReferences"}).items()) {
+    auto text = [&](std::string_view name) { return std::string(owner.Get(name).AsString()); };
+    owners.push_back({text("apiVersion"), text("kind"), text("name"), text("uid"), owner.Get("blockOwnerDeletion").AsBool()});
+  }
+  return owners;
+}
 
 void OwnerGraph::Link(const GraphNode& node) {
   for (const OwnerReference& owner : node.owners) dependents_[owner.uid].insert(node.uid);
@@ -47,34 +57,50 @@ void OwnerGraph::Unlink(const GraphNode& node) {
   }
 }
 
+bool OwnerGraph::WaitsForDependents(std::string_view uid) const {
+  const GraphNode* node = Find(uid);
+  return node != nullptr && node->WaitsForDependents();
+}
+
+bool OwnerGraph::Knows(const OwnerReference& owner, std::string_view dependent_namespace) const {
+  const GraphNode* node = Find(owner.uid);
+  if (node == nullptr || node->name != owner.name || node->kind->gvk.kind != owner.kind || node->kind->gvk.group != owner.group()) {
+    return false;
+  }
+  return node->ns.empty() || node->ns == dependent_namespace;
+}
+
+bool OwnerGraph::NeedsLook(const GraphNode& node) const {
+  if (node.WaitsForDependents() || node.WaitsForOrphaning()) return true;
+  if (node.deleting) return false;
+  return std::ranges::any_of(node.owners, [&](const OwnerReference& owner) {
+    return !Knows(owner, node.ns) || WaitsForDependents(owner.uid);
+  });
+}
+
 std::vector<std::string> OwnerGraph::Observe(const schema::Kind& kind, const Value& object) {
   GraphNode node = NodeOf(kind, object);
   std::vector<std::string> affected;
   auto known = nodes_.find(node.uid);
   bool is_new = known == nodes_.end();
   if (!is_new) {
-    // An owner that no longer is one may have waited for this object.
+    // An owner that it no longer has, or no longer blocks, may have waited for it.
     for (const OwnerReference& owner : known->second.owners) {
-      bool kept = std::ranges::any_of(node.owners, [&](const OwnerReference& o) { return o == owner; });
-      const GraphNode* waiting = Find(owner.uid);
-      if (!kept && waiting != nullptr && waiting->WaitsForDependents()) affected.push_back(owner.uid);
+      bool kept = std::ranges::find(node.owners, owner) != node.owners.end();
+      if (!kept && WaitsForDependents(owner.uid)) affected.push_back(owner.uid);
     }
     Unlink(known->second);
   }
-  bool owners_changed = is_new || known->second.owners != node.owners;
-  bool starts_waiting = node.WaitsForDependents() && (is_new || !known->second.WaitsForDependents());
-  bool starts_orphaning = node.deleting && node.orphan && (is_new || !(known->second.deleting && known->second.orphan));
   bool starts_going = node.deleting && (is_new || !known->second.deleting);
+  bool starts_waiting = node.WaitsForDependents() && (is_new || !known->second.WaitsForDependents());
   Link(node);
   std::string uid = node.uid;
-  std::vector<OwnerReference> owners = node.owners;
-  nodes_[uid] = std::move(node);
-  if ((owners_changed && !owners.empty()) || starts_waiting || starts_orphaning) affected.push_back(uid);
-  if (starts_waiting) Append(affected, DependentsOf(uid));
-  if (starts_going) {
-    for (const OwnerReference& owner : owners) {
-      const GraphNode* waiting = Find(owner.uid);
-      if (waiting != nullptr && waiting->WaitsForDependents()) affected.push_back(owner.uid);
+  GraphNode& kept = nodes_[uid] = std::move(node);
+  if (NeedsLook(kept)) affected.push_back(uid);
+  if (starts_waiting) std::ranges::copy(DependentsOf(uid), std::back_inserter(affected));
+  if (starts_going || is_new) {
+    for (const OwnerReference& owner : kept.owners) {
+      if (WaitsForDependents(owner.uid)) affected.push_back(owner.uid);
     }
   }
   return affected;
@@ -85,8 +111,7 @@ std::vector<std::string> OwnerGraph::Forget(std::string_view uid) {
   if (known == nodes_.end()) return {};
   std::vector<std::string> affected = DependentsOf(uid);
   for (const OwnerReference& owner : known->second.owners) {
-    const GraphNode* node = Find(owner.uid);
-    if (node != nullptr && node->WaitsForDependents()) affected.push_back(owner.uid);
+    if (WaitsForDependents(owner.uid)) affected.push_back(owner.uid);
   }
   Unlink(known->second);
   nodes_.erase(known);
@@ -114,6 +139,15 @@ std::vector<std::string> OwnerGraph::BlockingDependentsOf(std::string_view uid) 
     if (blocks) blocking.push_back(std::move(dependent));
   }
   return blocking;
+}
+
+void AbsentOwners::Add(std::string_view uid, std::string_view ns) {
+  std::string key = Key(uid, ns);
+  if (!known_.insert(key).second) return;
+  order_.push_back(std::move(key));
+  if (order_.size() <= kAbsentRemembered) return;
+  known_.erase(order_.front());
+  order_.pop_front();
 }
 
 }  // namespace homeostat::controllers

@@ -1,9 +1,17 @@
 // OwnerGraph: who owns whom, by uid, as the informers have shown it. The pure core of the garbage collector.
 //
-// Invariant: an object's uid is among the dependents of each uid its owner references name, also of uids that no informer
-// has shown (an owner that is gone, or not seen yet).
+// Invariant: an object's uid is among the dependents of each uid that its owner references name, also of uids that no
+// informer has shown (an owner that is gone, or not seen yet).
+//
+// What an object needs is told by its node:
+//
+//   deleting, with the orphan finalizer       → its dependents are released, then the finalizer goes
+//   deleting, with the foreground finalizer   → its dependents go first, then the finalizer
+//   deleting otherwise                        → nothing: it goes by itself
+//   has owners, not all of them known here    → the owners are looked up; without a live one it is deleted
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,11 +26,16 @@ namespace homeostat::controllers {
 inline constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
 inline constexpr std::string_view kOrphanFinalizer = "orphan";
 
+bool HasFinalizer(const object::Value& object, std::string_view name);
+
 struct OwnerReference {
   std::string api_version, kind, name, uid;
   bool blocks = false;    // blockOwnerDeletion
   bool operator==(const OwnerReference&) const = default;
+  // The part of apiVersion before the slash; empty for the core group.
+  std::string_view group() const;
 };
+std::vector<OwnerReference> OwnersOf(const object::Value& object);
 
 struct GraphNode {
   const schema::Kind* kind = nullptr;
@@ -31,6 +44,7 @@ struct GraphNode {
   bool deleting = false, foreground = false, orphan = false;   // deletionTimestamp, and the collector's finalizers
   // It waits, being deleted in the foreground, for its dependents to go first.
   bool WaitsForDependents() const { return deleting && foreground; }
+  bool WaitsForOrphaning() const { return deleting && orphan; }
 };
 
 class OwnerGraph {
@@ -41,18 +55,35 @@ class OwnerGraph {
   std::vector<std::string> Forget(std::string_view uid);
 
   const GraphNode* Find(std::string_view uid) const;
-  // Uids of what names this uid as an owner.
+  // Uids of what names this uid as an owner, sorted.
   std::vector<std::string> DependentsOf(std::string_view uid) const;
   // Those that hold up its deletion in the foreground.
   std::vector<std::string> BlockingDependentsOf(std::string_view uid) const;
+  // The owner is here, and is what the reference says: of that group, kind and name, in the dependent's namespace or in none.
+  bool Knows(const OwnerReference& owner, std::string_view dependent_namespace) const;
   size_t size() const { return nodes_.size(); }
 
  private:
   void Link(const GraphNode& node);
   void Unlink(const GraphNode& node);
+  bool WaitsForDependents(std::string_view uid) const;
+  bool NeedsLook(const GraphNode& node) const;
 
   std::unordered_map<std::string, GraphNode> nodes_;
   std::unordered_map<std::string, std::unordered_set<std::string>> dependents_;  // by owner's uid
+};
+
+// Owners that are known not to exist, in a namespace. A uid never comes back, so that it need not be looked up for each of a
+// thousand dependents. Keeps the newest few hundred.
+class AbsentOwners {
+ public:
+  void Add(std::string_view uid, std::string_view ns);
+  bool Has(std::string_view uid, std::string_view ns) const { return known_.contains(Key(uid, ns)); }
+
+ private:
+  static std::string Key(std::string_view uid, std::string_view ns) { return std::string(uid) + "/" + std::string(ns); }
+  std::unordered_set<std::string> known_;
+  std::deque<std::string> order_;
 };
 
 }  // namespace homeostat::controllers

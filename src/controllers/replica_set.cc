@@ -1,12 +1,14 @@
 #include "controllers/replica_set.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "controllers/claims.h"
+#include "controllers/parallel.h"
 #include "controllers/replica_set_rules.h"
-#include "homeostat/api/apps/v1.h"
 #include "homeostat/api/core/v1.h"
-#include "homeostat/object/json.h"
 #include "homeostat/object/selectors.h"
+#include "homeostat/schema/diff.h"
 
 namespace homeostat::controllers {
 
@@ -16,44 +18,26 @@ using object::Value;
 
 namespace {
 
-constexpr Duration kExpectationTimeout = std::chrono::minutes(5);
-// At most so many pods are made or removed in one go.
-constexpr int kBurst = 500;
+// A set that waits for its own writes to be shown is woken by them; this is for the case that they never are.
+constexpr Duration kRecheck = std::chrono::seconds(1);
 
-std::string KeyOfOwner(const Value& pod) {
-  Value owner = sdk::meta::ControllerOf(pod);
-  if (owner.Get("kind").AsString() != "ReplicaSet") return "";
-  return std::string(sdk::meta::Namespace(pod)) + "/" + std::string(owner.Get("name").AsString());
+bool IsNamespaceTerminating(const Status& status) {
+  return std::ranges::any_of(status.details().causes, [](const StatusCause& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
 }  // namespace
 
-void Expectations::ExpectCreations(const std::string& key, int count, MonotonicTime now) { entries_[key] = {count, {}, now}; }
-void Expectations::ExpectDeletions(const std::string& key, std::set<std::string> uids, MonotonicTime now) {
-  entries_[key] = {0, std::move(uids), now};
-}
-void Expectations::CreationSeen(const std::string& key) {
-  auto found = entries_.find(key);
-  if (found != entries_.end() && found->second.creations > 0) --found->second.creations;
-}
-void Expectations::DeletionSeen(const std::string& key, const std::string& uid) {
-  auto found = entries_.find(key);
-  if (found != entries_.end()) found->second.deletions.erase(uid);
-}
-bool Expectations::Satisfied(const std::string& key, MonotonicTime now) const {
-  auto found = entries_.find(key);
-  if (found == entries_.end()) return true;
-  const Entry& entry = found->second;
-  return (entry.creations <= 0 && entry.deletions.empty()) || now - entry.since > kExpectationTimeout;
-}
-
-ReplicaSetController::ReplicaSetController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers)
+ReplicaSetController::ReplicaSetController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, ReplicaSetOptions options)
     : runtime_(runtime),
       client_(std::move(client)),
+      options_(options),
       sets_(informers.For<ReplicaSet>()),
       pods_(informers.For<Pod>()),
       events_(runtime, client_, "replicaset-controller"),
-      controller_(runtime, {.name = "replicaset"}, [this](std::string key) { return Reconcile(std::move(key)); }) {
+      controller_(runtime, {.name = "replicaset", .workers = options.workers, .backoff = {}, .log = client_.options().log},
+                  [this](std::string key) { return Reconcile(std::move(key)); }) {
+  AddControllerIndex(pods_);
+  AddControllerIndex(sets_);
   controller_.Watch(sets_);
   // Expectations are settled before the key is queued.
   pods_.AddHandler([this](const sdk::Change& change) { PodChanged(change); });
@@ -61,194 +45,171 @@ ReplicaSetController::ReplicaSetController(Runtime& runtime, sdk::Client client,
 }
 
 void ReplicaSetController::PodChanged(const sdk::Change& change) {
-  if (!change.previous && change.current && !sdk::meta::IsDeleting(change.current->root())) {
-    expectations_.CreationSeen(KeyOfOwner(change.current->root()));
-    return;
-  }
-  bool goes = !change.current || sdk::meta::IsDeleting(change.current->root());
-  if (!goes) return;
   const Value& pod = (change.current ? change.current : change.previous)->root();
-  expectations_.DeletionSeen(KeyOfOwner(pod), std::string(sdk::meta::Uid(pod)));
+  object::DocumentPtr set = ResolveController(sets_, pod);
+  if (!set) return;
+  std::string key = sdk::meta::Key(set->root());
+  bool goes = !change.current || sdk::meta::IsDeleting(pod);
+  if (goes) {
+    expectations_.DeletionSeen(key, sdk::meta::Uid(pod));
+  } else if (!change.previous) {
+    expectations_.CreationSeen(key);
+  }
 }
 
 std::vector<std::string> ReplicaSetController::SetsOf(const sdk::Change& change) const {
   std::vector<std::string> keys;
   for (const object::DocumentPtr& pod : {change.previous, change.current}) {
     if (!pod) continue;
-    if (std::string key = KeyOfOwner(pod->root()); !key.empty()) {
-      keys.push_back(std::move(key));
-      continue;
-    }
-    if (sdk::meta::ControllerOf(pod->root())) continue;
-    // An orphan: whoever selects it may adopt it.
-    for (const object::DocumentPtr& set : sets_.List(sdk::meta::Namespace(pod->root()))) {
-      auto selector = object::LabelSelector::FromLabelSelector(ReplicaSet(set->root()).spec().selector().Raw());
-      if (selector && selector->Matches(sdk::meta::Labels(pod->root()))) keys.push_back(sdk::meta::Key(set->root()));
-    }
+    if (object::DocumentPtr set = ResolveController(sets_, pod->root())) keys.push_back(sdk::meta::Key(set->root()));
+  }
+  // An orphan that appeared or changed: whoever selects it may adopt it.
+  bool orphan = change.current && !sdk::meta::ControllerOf(change.current->root()) && !sdk::meta::IsDeleting(change.current->root());
+  bool changed = orphan && (!change.previous || sdk::meta::ControllerOf(change.previous->root()) ||
+                            !object::Equal(sdk::meta::Labels(change.previous->root()), sdk::meta::Labels(change.current->root())));
+  if (!changed) return keys;
+  for (const object::DocumentPtr& set : sets_.List(sdk::meta::Namespace(change.current->root()))) {
+    auto selector = object::LabelSelector::FromLabelSelector(ReplicaSet(set->root()).spec().selector().Raw());
+    bool fits = selector && !selector->IsEverything() && selector->Matches(sdk::meta::Labels(change.current->root()));
+    if (fits) keys.push_back(sdk::meta::Key(set->root()));
   }
   return keys;
 }
 
-Task<Result<std::vector<object::DocumentPtr>>> ReplicaSetController::ClaimPods(object::DocumentPtr document) {
-  ReplicaSet set(document->root());
-  std::string ns(set.metadata().namespace_());
-  auto selector = object::LabelSelector::FromLabelSelector(set.spec().selector().Raw());
-  if (!selector) co_return Fail(selector.error());
-  std::vector<object::DocumentPtr> claimed;
-  for (const object::DocumentPtr& pod : pods_.List(ns)) {
-    Value owner = sdk::meta::ControllerOf(pod->root());
-    bool fits = selector->Matches(sdk::meta::Labels(pod->root()));
-    bool own = owner.Get("uid").AsString() == set.metadata().uid();
-    if (own && fits) {
-      claimed.push_back(pod);
-      continue;
-    }
-    if (sdk::meta::IsDeleting(set.Raw()) || sdk::meta::IsDeleting(pod->root())) continue;
-    std::string uid(sdk::meta::Uid(pod->root())), set_uid(set.metadata().uid());
-    std::string body;
-    if (own) {
-      // It no longer fits: let go.
-      body = R"({"metadata":{"uid":")" + uid + R"(","ownerReferences":[{"$patch":"delete","uid":")" + set_uid + R"("}]}})";
-    } else if (!owner && fits && IsPodActive(Pod(pod->root()))) {
-      body = R"({"metadata":{"uid":")" + uid + R"(","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":)";
-      object::AppendJsonString(body, set.metadata().name());
-      body += R"(,"uid":")" + set_uid + R"(","controller":true,"blockOwnerDeletion":true}]}})";
-    } else {
-      continue;
-    }
-    auto patch = client_.Patch(Pod::SchemaKind(), ns, std::string(sdk::meta::Name(pod->root())), sdk::PatchType::kStrategicMerge,
-                               Bytes(std::move(body)), "", {});
-    auto patched = co_await std::move(patch);
-    if (!patched && !patched.error().IsNotFound() && patched.error().reason() != "Invalid") co_return Fail(patched.error());
-    if (patched && !own) claimed.push_back(*patched);
+Task<Result<sdk::ReconcileOutcome>> ReplicaSetController::Reconcile(std::string key) {
+  if (!own_writes_.Seen(key)) co_return sdk::ReconcileOutcome{kRecheck};
+  Set set(sets_.Get(key));
+  if (!set) {
+    expectations_.Forget(key);
+    own_writes_.Forget(key);
+    co_return sdk::ReconcileOutcome();
   }
-  co_return claimed;
+  bool settled = expectations_.Satisfied(key, runtime_.Now());
+  ClaimTarget target{&ReplicaSet::SchemaKind(), set.document(), {}, &Pod::SchemaKind()};
+  CO_TRY_ASSIGN(target.selector, object::LabelSelector::FromLabelSelector(set->spec().selector().Raw()));
+  std::vector<object::DocumentPtr> candidates;
+  int32_t terminating = 0;
+  for (object::DocumentPtr& pod : Candidates(pods_, set->Raw())) {
+    if (IsPodTerminating(Pod(pod->root())) && DecideClaim(set->Raw(), target.selector, pod->root()) == ClaimStep::kKeep) ++terminating;
+    if (IsPodActive(Pod(pod->root()))) candidates.push_back(std::move(pod));
+  }
+  auto claim = ClaimObjects(client_, std::move(target), std::move(candidates));
+  CO_TRY_ASSIGN(std::vector<object::DocumentPtr> active, co_await claim);
+
+  std::optional<Status> fault;
+  if (settled && !sdk::meta::IsDeleting(set->Raw())) {
+    auto manage = Manage(set, key, active);
+    Result<void> managed = co_await manage;
+    if (!managed) fault = managed.error();
+  }
+  WallTime now = runtime_.WallNow();
+  auto write = WriteStatus(set, WithStatus(set.document(), active, terminating, fault, now), key);
+  CO_TRY_ASSIGN(set, co_await write);
+  if (fault) co_return Fail(*fault);
+  sdk::ReconcileOutcome outcome;
+  int32_t min_ready = set->spec().min_ready_seconds();
+  if (min_ready > 0 && set->status().ready_replicas() != set->status().available_replicas()) {
+    outcome.requeue_after = NextAvailability(active, min_ready, now).value_or(std::chrono::seconds(min_ready));
+  }
+  co_return outcome;
 }
 
-Task<Result<void>> ReplicaSetController::CreatePods(object::DocumentPtr document, std::string key, int count) {
-  ReplicaSet set(document->root());
-  std::string ns(set.metadata().namespace_());
-  count = std::min(count, kBurst);
+Task<Result<void>> ReplicaSetController::Manage(Set set, std::string key, std::vector<object::DocumentPtr> active) {
+  int difference = static_cast<int>(active.size()) - SizeOf(*set);
+  if (difference < 0) return CreatePods(std::move(set), std::move(key), std::min(-difference, options_.burst));
+  if (difference > 0) return DeletePods(std::move(set), std::move(key), std::move(active), std::min(difference, options_.burst));
+  return [](int) -> Task<Result<void>> { co_return Done(); }(0);
+}
+
+Task<Result<void>> ReplicaSetController::CreatePods(Set set, std::string key, int count) {
   expectations_.ExpectCreations(key, count, runtime_.Now());
   // In batches that double, so that what can't be made fails once and not five hundred times.
-  int done = 0, batch = 1;
-  while (done < count) {
-    for (int i = 0; i < std::min(batch, count - done); ++i) {
-      auto create = client_.Create<Pod>(ns, sdk::Object<Pod>(PodFromTemplate(set)));
-      auto created = co_await std::move(create);
-      if (created) {
-        events_.Record(ReplicaSet::SchemaKind(), set.Raw(), "Normal", "SuccessfulCreate",
-                       "Created pod: " + std::string(created->operator->()->metadata().name()));
-        continue;
-      }
-      for (int rest = done + i; rest < count; ++rest) expectations_.CreationSeen(key);
-      // In a namespace that is going nothing is made any more, and nobody need hear of it.
-      for (const StatusCause& cause : created.error().details().causes) {
-        if (cause.reason == "NamespaceTerminating") co_return Done();
-      }
-      events_.Record(ReplicaSet::SchemaKind(), set.Raw(), "Warning", "FailedCreate",
-                     "Error creating: " + created.error().message());
-      co_return Fail(created.error());
-    }
-    done += std::min(batch, count - done);
-    batch *= 2;
+  Result<void> outcome = Done();
+  int done = 0;
+  for (int batch = 1; done < count && outcome; batch *= 2) {
+    std::vector<Task<Result<void>>> creations;
+    for (int i = 0; i < std::min(batch, count - done); ++i) creations.push_back(CreatePod(set, key));
+    auto all = InParallel(runtime_, std::move(creations));
+    std::vector<Result<void>> results = co_await all;
+    done += static_cast<int>(std::ranges::count_if(results, [](const Result<void>& result) { return result.has_value(); }));
+    outcome = FirstError(results);
   }
-  co_return Done();
+  // What was not made will not be seen.
+  for (int i = done; i < count; ++i) expectations_.CreationSeen(key);
+  co_return outcome;
 }
 
-Task<Result<void>> ReplicaSetController::DeletePods(object::DocumentPtr document, std::string key,
-                                                    std::vector<object::DocumentPtr> pods, int count) {
-  ReplicaSet set(document->root());
-  count = std::min(count, kBurst);
+Task<Result<void>> ReplicaSetController::CreatePod(Set set, std::string key) {
+  auto create = client_.Create<Pod>(std::string(set->metadata().namespace_()), sdk::Object<Pod>(PodFromTemplate(*set)));
+  Result<sdk::Object<Pod>> created = co_await create;
+  if (created) {
+    own_writes_.Wrote(key, pods_, (*created)->metadata().resource_version());
+    events_.Record(ReplicaSet::SchemaKind(), set->Raw(), "Normal", "SuccessfulCreate",
+                   "Created pod: " + std::string((*created)->metadata().name()));
+    co_return Done();
+  }
+  // In a namespace that is going nothing can be made any more, and nobody need hear of it.
+  if (IsNamespaceTerminating(created.error())) co_return Done();
+  events_.Record(ReplicaSet::SchemaKind(), set->Raw(), "Warning", "FailedCreate", "Error creating: " + created.error().message());
+  co_return Fail(created.error());
+}
+
+std::vector<object::DocumentPtr> ReplicaSetController::RelatedPods(const Set& set) const {
+  std::vector<object::DocumentPtr> related = OwnedBy(pods_, set->Raw());
+  Value owner = sdk::meta::ControllerOf(set->Raw());
+  if (!owner) return related;
+  for (const object::DocumentPtr& sibling : sets_.ByIndex(kControllerIndex, owner.Get("uid").AsString())) {
+    if (sdk::meta::Uid(sibling->root()) == set->metadata().uid()) continue;
+    std::vector<object::DocumentPtr> pods = OwnedBy(pods_, sibling->root());
+    related.insert(related.end(), pods.begin(), pods.end());
+  }
+  return related;
+}
+
+Task<Result<void>> ReplicaSetController::DeletePods(Set set, std::string key, std::vector<object::DocumentPtr> pods, int count) {
   if (static_cast<size_t>(count) < pods.size()) {
-    // Pods of the same Deployment's other sets tell how crowded a node is.
-    std::string_view owner = sdk::meta::ControllerOf(set.Raw()).Get("uid").AsString();
-    std::vector<object::DocumentPtr> related;
-    for (const object::DocumentPtr& pod : pods_.List(set.metadata().namespace_())) {
-      object::DocumentPtr its_set = sets_.Get(KeyOfOwner(pod->root()));
-      if (!its_set) continue;
-      bool same = its_set == document || (!owner.empty() && sdk::meta::ControllerOf(its_set->root()).Get("uid").AsString() == owner);
-      if (same) related.push_back(pod);
-    }
-    SortForDeletion(pods, related);
+    SortForDeletion(pods, RelatedPods(set), runtime_.WallNow());
     pods.resize(static_cast<size_t>(count));
   }
   std::set<std::string> uids;
-  for (const object::DocumentPtr& pod : pods) uids.emplace(sdk::meta::Uid(pod->root()));
-  expectations_.ExpectDeletions(key, uids, runtime_.Now());
-  std::optional<Status> fault;
+  std::vector<Task<Result<void>>> deletions;
   for (const object::DocumentPtr& pod : pods) {
-    std::string name(sdk::meta::Name(pod->root())), uid(sdk::meta::Uid(pod->root()));
-    sdk::DeleteOptions options;
-    options.precondition_uid = uid;
-    auto deletion = client_.Delete<Pod>(std::string(sdk::meta::Namespace(pod->root())), name, options);
-    auto deleted = co_await std::move(deletion);
-    if (deleted) {
-      events_.Record(ReplicaSet::SchemaKind(), set.Raw(), "Normal", "SuccessfulDelete", "Deleted pod: " + name);
-      continue;
-    }
-    expectations_.DeletionSeen(key, uid);
-    if (deleted.error().IsNotFound()) continue;
-    events_.Record(ReplicaSet::SchemaKind(), set.Raw(), "Warning", "FailedDelete", "Error deleting: " + deleted.error().message());
-    fault = deleted.error();
+    uids.emplace(sdk::meta::Uid(pod->root()));
+    deletions.push_back(DeletePod(set, key, pod));
   }
-  if (fault) co_return Fail(*fault);
-  co_return Done();
+  expectations_.ExpectDeletions(key, std::move(uids), runtime_.Now());
+  auto all = InParallel(runtime_, std::move(deletions));
+  std::vector<Result<void>> results = co_await all;
+  co_return FirstError(results);
 }
 
-Task<Result<sdk::ReconcileOutcome>> ReplicaSetController::WriteStatus(object::DocumentPtr document,
-                                                                      std::vector<object::DocumentPtr> pods, std::string fault) {
-  ReplicaSet set(document->root());
-  auto next = std::make_shared<object::Document>();
-  next->arena().Keep(document);
-  int wanted = set.spec().has_replicas() ? set.spec().replicas() : 1;
-  std::string_view reason = fault.empty() ? "" : static_cast<int>(pods.size()) < wanted ? "FailedCreate" : "FailedDelete";
-  next->set_root(ReplicaSetStatus(next->arena(), set, pods, reason, fault, runtime_.WallNow()));
-  ReplicaSet changed(next->root());
-  sdk::ReconcileOutcome outcome;
-  // A pod becomes available by waiting: look again when the next one is due.
-  if (set.spec().min_ready_seconds() > 0 && changed.status().ready_replicas() == wanted &&
-      changed.status().available_replicas() != wanted) {
-    outcome.requeue_after = std::chrono::seconds(set.spec().min_ready_seconds());
+Task<Result<void>> ReplicaSetController::DeletePod(Set set, std::string key, object::DocumentPtr pod) {
+  std::string name(sdk::meta::Name(pod->root()));
+  sdk::DeleteOptions options;
+  options.precondition_uid = sdk::meta::Uid(pod->root());
+  auto deletion = client_.Delete<Pod>(std::string(sdk::meta::Namespace(pod->root())), name, options);
+  Result<void> deleted = co_await deletion;
+  if (deleted) {
+    events_.Record(ReplicaSet::SchemaKind(), set->Raw(), "Normal", "SuccessfulDelete", "Deleted pod: " + name);
+    co_return Done();
   }
-  if (object::Equal(set.status().Raw(), changed.status().Raw())) co_return outcome;
-  auto update = client_.UpdateStatus<ReplicaSet>(sdk::Object<ReplicaSet>(next));
-  auto updated = co_await std::move(update);
-  if (!updated && !updated.error().IsNotFound()) co_return Fail(updated.error());
-  co_return outcome;
+  // It will not be seen to go.
+  expectations_.DeletionSeen(key, sdk::meta::Uid(pod->root()));
+  if (deleted.error().IsNotFound() || deleted.error().IsConflict()) co_return Done();  // gone, or another of that name
+  events_.Record(ReplicaSet::SchemaKind(), set->Raw(), "Warning", "FailedDelete", "Error deleting: " + deleted.error().message());
+  co_return Fail(deleted.error().WithContext("unable to delete pods"));
 }
 
-Task<Result<sdk::ReconcileOutcome>> ReplicaSetController::Reconcile(std::string key) {
-  object::DocumentPtr document = sets_.Get(key);
-  if (!document) {
-    expectations_.Forget(key);
-    co_return sdk::ReconcileOutcome();
+Task<Result<ReplicaSetController::Set>> ReplicaSetController::WriteStatus(Set set, object::DocumentPtr next, std::string key) {
+  if (schema::IsEqual(api::apps::v1::ReplicaSetStatus::SchemaType(), set->status().Raw(), ReplicaSet(next->root()).status().Raw())) {
+    co_return set;
   }
-  ReplicaSet set(document->root());
-  bool settled = expectations_.Satisfied(key, runtime_.Now());
-  auto claim = ClaimPods(document);
-  CO_TRY_ASSIGN(std::vector<object::DocumentPtr> pods, co_await std::move(claim));
-  std::vector<object::DocumentPtr> active;
-  for (const object::DocumentPtr& pod : pods) if (IsPodActive(Pod(pod->root()))) active.push_back(pod);
-
-  std::optional<Status> fault;
-  if (settled && !sdk::meta::IsDeleting(set.Raw())) {
-    int wanted = set.spec().has_replicas() ? set.spec().replicas() : 1;
-    int difference = static_cast<int>(active.size()) - wanted;
-    if (difference < 0) {
-      auto create = CreatePods(document, key, -difference);
-      auto created = co_await std::move(create);
-      if (!created) fault = created.error();
-    } else if (difference > 0) {
-      auto remove = DeletePods(document, key, active, difference);
-      auto removed = co_await std::move(remove);
-      if (!removed) fault = removed.error();
-    }
-  }
-  auto status = WriteStatus(document, std::move(pods), fault ? fault->message() : std::string());
-  CO_TRY_ASSIGN(sdk::ReconcileOutcome outcome, co_await std::move(status));
-  if (fault) co_return Fail(*fault);
-  co_return outcome;
+  auto update = client_.UpdateStatus<ReplicaSet>(Set(std::move(next)));
+  Result<Set> updated = co_await update;
+  if (!updated && updated.error().IsNotFound()) co_return set;
+  if (!updated) co_return Fail(updated.error());
+  own_writes_.Wrote(key, sets_, (*updated)->metadata().resource_version());
+  co_return *updated;
 }
 
 }  // namespace homeostat::controllers

@@ -1,59 +1,52 @@
 // ReplicaSetController: keeps the wanted number of pods of each ReplicaSet: makes and removes them, adopts pods that fit
 // and have no owner, lets go of those that no longer fit.
 //
-// Expectations: after creating or deleting, a ReplicaSet is not looked at again before the informer has shown the outcome
-// (or five minutes have passed), so that a late watch never leads to too many pods.
+// It acts on what informers show, which may be late; expectations.h has how it never makes too many pods for that.
 #pragma once
 
-#include <map>
-#include <set>
+#include <optional>
 
+#include "controllers/expectations.h"
+#include "homeostat/api/apps/v1.h"
 #include "homeostat/sdk/controller.h"
 
 namespace homeostat::controllers {
 
-// What is still to be seen of a ReplicaSet's own writes. Pure.
-class Expectations {
- public:
-  void ExpectCreations(const std::string& key, int count, MonotonicTime now);
-  void ExpectDeletions(const std::string& key, std::set<std::string> uids, MonotonicTime now);
-  void CreationSeen(const std::string& key);
-  void DeletionSeen(const std::string& key, const std::string& uid);
-  // Nothing is awaited any more, or it has been for too long.
-  bool Satisfied(const std::string& key, MonotonicTime now) const;
-  void Forget(const std::string& key) { entries_.erase(key); }
-
- private:
-  struct Entry {
-    int creations = 0;
-    std::set<std::string> deletions;
-    MonotonicTime since;
-  };
-  std::map<std::string, Entry> entries_;
+struct ReplicaSetOptions {
+  int workers = 5;
+  int burst = 500;    // pods made or removed in one go
 };
 
 class ReplicaSetController {
  public:
-  ReplicaSetController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers);
+  // All must outlive it. Loop only.
+  ReplicaSetController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, ReplicaSetOptions options = {});
   void Start() { controller_.Start(); }
   bool idle() const { return controller_.idle(); }
 
  private:
+  using Set = sdk::Object<api::apps::v1::ReplicaSet>;
+
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
-  // The pods of the set: owned, or adopted now.
-  Task<Result<std::vector<object::DocumentPtr>>> ClaimPods(object::DocumentPtr set);
-  Task<Result<void>> CreatePods(object::DocumentPtr set, std::string key, int count);
-  Task<Result<void>> DeletePods(object::DocumentPtr set, std::string key, std::vector<object::DocumentPtr> pods, int count);
-  Task<Result<sdk::ReconcileOutcome>> WriteStatus(object::DocumentPtr set, std::vector<object::DocumentPtr> pods, std::string fault);
+  Task<Result<void>> Manage(Set set, std::string key, std::vector<object::DocumentPtr> active);
+  Task<Result<void>> CreatePods(Set set, std::string key, int count);
+  Task<Result<void>> CreatePod(Set set, std::string key);
+  Task<Result<void>> DeletePods(Set set, std::string key, std::vector<object::DocumentPtr> pods, int count);
+  Task<Result<void>> DeletePod(Set set, std::string key, object::DocumentPtr pod);
+  // Completes with the set as it is afterwards.
+  Task<Result<Set>> WriteStatus(Set set, object::DocumentPtr next, std::string key);
+  std::vector<object::DocumentPtr> RelatedPods(const Set& set) const;
   void PodChanged(const sdk::Change& change);
   std::vector<std::string> SetsOf(const sdk::Change& change) const;
 
   Runtime& runtime_;
   sdk::Client client_;
+  ReplicaSetOptions options_;
   sdk::Informer& sets_;
   sdk::Informer& pods_;
   sdk::EventRecorder events_;
   Expectations expectations_;
+  OwnWrites own_writes_;
   sdk::Controller controller_;
 };
 

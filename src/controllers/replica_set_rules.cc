@@ -1,13 +1,17 @@
 #include "controllers/replica_set_rules.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <map>
+#include <set>
 
+#include "controllers/claims.h"
+#include "controllers/conditions.h"
 #include "homeostat/api/apps/v1_builders.h"
 #include "homeostat/api/core/v1_builders.h"
+#include "homeostat/object/names.h"
 #include "homeostat/object/selectors.h"
-#include "homeostat/object/time.h"
-#include "homeostat/sdk/object.h"
 
 namespace homeostat::controllers {
 
@@ -15,139 +19,166 @@ using api::apps::v1::ReplicaSet;
 using api::apps::v1::ReplicaSetBuilder;
 using api::core::v1::Pod;
 using api::core::v1::PodBuilder;
-using object::Value;
 
 namespace {
 
 constexpr std::string_view kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
+constexpr std::string_view kReplicaFailure = "ReplicaFailure";
 
-int PhaseRank(std::string_view phase) { return phase == "Pending" ? 0 : phase == "Running" ? 2 : 1; }
+int PhaseRank(std::string_view phase) { return phase == "Unknown" ? 1 : phase == "Running" ? 2 : 0; }
 
-int64_t DeletionCost(const Pod& pod) {
-  std::string text(pod.metadata().annotations().Get(kDeletionCost));
-  return text.empty() ? 0 : std::strtoll(text.c_str(), nullptr, 10);
+// What is no number counts as 0.
+int32_t DeletionCost(const Pod& pod) {
+  std::string_view text = pod.metadata().annotations().Get(kDeletionCost);
+  int32_t cost = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
+  return error == std::errc() && end == text.data() + text.size() ? cost : 0;
 }
 
-std::string_view ReadySince(const Pod& pod) {
-  for (auto condition : pod.status().conditions()) {
-    if (condition.type() == "Ready" && condition.status() == "True") return condition.last_transition_time();
+struct Restarts {
+  int32_t regular = 0, sidecar = 0;   // the most of one container
+  bool operator==(const Restarts&) const = default;
+};
+
+Restarts RestartsOf(const Pod& pod) {
+  Restarts most;
+  for (auto status : pod.status().container_statuses()) most.regular = std::max(most.regular, status.restart_count());
+  std::set<std::string_view> sidecars;
+  for (auto container : pod.spec().init_containers()) {
+    if (container.restart_policy() == "Always") sidecars.insert(container.name());
   }
-  return {};
-}
-
-int32_t MostRestarts(const Pod& pod) {
-  int32_t most = 0;
-  for (auto status : pod.status().container_statuses()) most = std::max(most, status.restart_count());
+  for (auto status : pod.status().init_container_statuses()) {
+    if (sidecars.contains(status.name())) most.sidecar = std::max(most.sidecar, status.restart_count());
+  }
   return most;
 }
 
-// Everything the order depends on, smaller first. Times are compared as text: all have one form.
+// The order of magnitude of a time span, in powers of two; -1 for none.
+int Magnitude(Duration span) { return span > Duration(0) ? static_cast<int>(std::bit_width(static_cast<uint64_t>(span.count()))) - 1 : -1; }
+
+// Everything the order depends on.
 struct Rank {
-  bool scheduled;
-  int phase;
-  bool ready;
-  int64_t cost;
-  int64_t crowd;             // negative number of related pods on the node
-  std::string_view ready_since, created;
-  int32_t restarts;
+  object::DocumentPtr pod;
+  bool scheduled = false, ready = false;
+  int phase = 0;
+  int32_t cost = 0, crowd = 0;
+  std::optional<WallTime> ready_since, created;
+  Restarts restarts;
+  std::string_view uid;
 };
 
-bool GoesBefore(const Rank& a, const Rank& b) {
+std::optional<WallTime> CreatedAt(const Pod& pod) {
+  auto time = object::ParseTime(pod.metadata().creation_timestamp());
+  return time ? std::optional(time->ToClock()) : std::nullopt;
+}
+
+// Whether the one whose time is `a` goes first: the younger by order of magnitude, then by uid. One without a time is the youngest.
+bool YoungerGoes(const Rank& x, std::optional<WallTime> a, const Rank& y, std::optional<WallTime> b, WallTime now) {
+  if (!a || !b) return !a;
+  int difference = Magnitude(now - *a) - Magnitude(now - *b);
+  return difference == 0 ? x.uid < y.uid : difference < 0;
+}
+
+bool GoesBefore(const Rank& a, const Rank& b, WallTime now) {
   if (a.scheduled != b.scheduled) return !a.scheduled;
   if (a.phase != b.phase) return a.phase < b.phase;
   if (a.ready != b.ready) return !a.ready;
   if (a.cost != b.cost) return a.cost < b.cost;
-  if (a.crowd != b.crowd) return a.crowd < b.crowd;
-  if (a.ready && a.ready_since != b.ready_since) return a.ready_since > b.ready_since;
-  if (a.restarts != b.restarts) return a.restarts > b.restarts;
-  return a.created > b.created;
+  if (a.crowd != b.crowd) return a.crowd > b.crowd;
+  if (a.ready && a.ready_since != b.ready_since) return YoungerGoes(a, a.ready_since, b, b.ready_since, now);
+  if (a.restarts.regular != b.restarts.regular) return a.restarts.regular > b.restarts.regular;
+  if (a.restarts.sidecar != b.restarts.sidecar) return a.restarts.sidecar > b.restarts.sidecar;
+  if (a.created != b.created) return YoungerGoes(a, a.created, b, b.created, now);
+  return false;
+}
+
+Rank RankOf(const object::DocumentPtr& document, const std::map<std::string_view, int32_t>& on_node) {
+  Pod pod(document->root());
+  Rank rank;
+  rank.pod = document;
+  rank.scheduled = !pod.spec().node_name().empty();
+  rank.phase = PhaseRank(pod.status().phase());
+  rank.ready = IsPodReady(pod);
+  rank.cost = DeletionCost(pod);
+  auto crowd = on_node.find(pod.spec().node_name());
+  if (crowd != on_node.end()) rank.crowd = crowd->second;
+  rank.ready_since = ReadySince(pod);
+  rank.created = CreatedAt(pod);
+  rank.restarts = RestartsOf(pod);
+  rank.uid = pod.metadata().uid();
+  return rank;
 }
 
 }  // namespace
 
-bool IsPodReady(const Pod& pod) {
-  for (auto condition : pod.status().conditions()) {
-    if (condition.type() == "Ready") return condition.status() == "True";
-  }
-  return false;
-}
+int32_t SizeOf(const ReplicaSet& set) { return set.spec().has_replicas() ? set.spec().replicas() : 1; }
 
-bool IsPodAvailable(const Pod& pod, int32_t min_ready_seconds, WallTime now) {
-  if (!IsPodReady(pod)) return false;
-  if (min_ready_seconds == 0) return true;
-  auto since = object::ParseTime(ReadySince(pod));
-  return since && since->ToClock() + std::chrono::seconds(min_ready_seconds) <= now;
-}
-
-bool IsPodActive(const Pod& pod) {
-  return pod.status().phase() != "Succeeded" && pod.status().phase() != "Failed" && !sdk::meta::IsDeleting(pod.Raw());
-}
-
-void SortForDeletion(std::vector<object::DocumentPtr>& pods, const std::vector<object::DocumentPtr>& related) {
-  std::map<std::string_view, int64_t> on_node;
+void SortForDeletion(std::vector<object::DocumentPtr>& pods, const std::vector<object::DocumentPtr>& related, WallTime now) {
+  std::map<std::string_view, int32_t> on_node;
   for (const object::DocumentPtr& document : related) {
     Pod pod(document->root());
     if (IsPodActive(pod)) ++on_node[pod.spec().node_name()];
   }
-  auto rank = [&](const object::DocumentPtr& document) {
-    Pod pod(document->root());
-    auto found = on_node.find(pod.spec().node_name());
-    return Rank{!pod.spec().node_name().empty(), PhaseRank(pod.status().phase()), IsPodReady(pod), DeletionCost(pod),
-                found == on_node.end() ? 0 : -found->second, ReadySince(pod), pod.metadata().creation_timestamp(), MostRestarts(pod)};
-  };
-  std::ranges::stable_sort(pods, [&](const object::DocumentPtr& a, const object::DocumentPtr& b) { return GoesBefore(rank(a), rank(b)); });
+  std::vector<Rank> ranks;
+  for (const object::DocumentPtr& pod : pods) ranks.push_back(RankOf(pod, on_node));
+  // Nearly an order: equal magnitudes are told apart by uid alone, so insertion keeps it from ever running wild.
+  std::vector<Rank> sorted;
+  for (Rank& rank : ranks) {
+    auto place = std::ranges::find_if(sorted, [&](const Rank& other) { return GoesBefore(rank, other, now); });
+    sorted.insert(place, std::move(rank));
+  }
+  for (size_t i = 0; i < pods.size(); ++i) pods[i] = sorted[i].pod;
 }
 
-Value ReplicaSetStatus(object::Arena& arena, const ReplicaSet& set, const std::vector<object::DocumentPtr>& pods,
-                       std::string_view fault_reason, std::string_view fault, WallTime now) {
-  auto selector = object::LabelSelector::FromMap(set.spec().template_().metadata().Raw().Get("labels"));
-  int32_t replicas = 0, labeled = 0, ready = 0, available = 0, terminating = 0;
-  for (const object::DocumentPtr& document : pods) {
-    Pod pod(document->root());
-    if (sdk::meta::IsDeleting(pod.Raw())) {
-      ++terminating;
-      continue;
-    }
-    if (!IsPodActive(pod)) continue;
-    ++replicas;
-    if (selector.Matches(sdk::meta::Labels(pod.Raw()))) ++labeled;
+object::DocumentPtr WithStatus(const object::DocumentPtr& document, const std::vector<object::DocumentPtr>& active, int32_t terminating,
+                               const std::optional<Status>& fault, WallTime now) {
+  ReplicaSet set(document->root());
+  auto template_labels = object::LabelSelector::FromMap(set.spec().template_().metadata().labels().Raw());
+  int32_t labeled = 0, ready = 0, available = 0;
+  for (const object::DocumentPtr& one : active) {
+    Pod pod(one->root());
+    if (template_labels.Matches(sdk::meta::Labels(pod.Raw()))) ++labeled;
     if (IsPodReady(pod)) ++ready;
     if (IsPodAvailable(pod, set.spec().min_ready_seconds(), now)) ++available;
   }
-  ReplicaSetBuilder next{schema::Subtree(set)};
+  auto replicas = static_cast<int32_t>(active.size());
+  ReplicaSetBuilder next{schema::Subtree(document)};
   auto status = next.mutable_status();
   status.set_replicas(replicas).set_fully_labeled_replicas(labeled).set_ready_replicas(ready).set_available_replicas(available);
-  status.set_terminating_replicas(terminating);
-  status.set_observed_generation(set.metadata().generation());
-  std::string time = object::FormatTime(object::Timestamp::FromClock(now));
-  bool had_fault = false;
-  size_t index = 0;
-  for (auto condition : set.status().conditions()) {
-    if (condition.type() == "ReplicaFailure") {
-      had_fault = true;
-      if (fault.empty()) status.erase_conditions(index);
-      break;
-    }
-    ++index;
+  status.set_terminating_replicas(terminating).set_observed_generation(set.metadata().generation());
+  Conditions conditions = ReadConditions(set.status().conditions());
+  const Condition* failure = FindCondition(conditions, kReplicaFailure);
+  if (fault && failure == nullptr) {
+    std::string reason = replicas < SizeOf(set) ? "FailedCreate" : replicas > SizeOf(set) ? "FailedDelete" : "";
+    conditions.push_back({std::string(kReplicaFailure), "True", reason, fault->message(), {}, TimeText(now)});
+    WriteConditions(status, conditions);
+  } else if (!fault && failure != nullptr) {
+    RemoveCondition(conditions, kReplicaFailure);
+    WriteConditions(status, conditions);
   }
-  if (!fault.empty() && !had_fault) {
-    status.add_conditions().set_type("ReplicaFailure").set_status("True").set_reason(fault_reason).set_message(fault)
-        .set_last_transition_time(time);
+  return next.Freeze();
+}
+
+std::optional<Duration> NextAvailability(const std::vector<object::DocumentPtr>& pods, int32_t min_ready_seconds, WallTime now) {
+  std::optional<Duration> next;
+  for (const object::DocumentPtr& pod : pods) {
+    std::optional<Duration> time = TimeUntilAvailable(Pod(pod->root()), min_ready_seconds, now);
+    if (time && (!next || *time < *next)) next = time;
   }
-  return next.FreezeInto(arena);
+  return next;
 }
 
 object::DocumentPtr PodFromTemplate(const ReplicaSet& set) {
-  PodBuilder pod;
   auto tmpl = set.spec().template_();
+  PodBuilder pod;
   auto metadata = pod.mutable_metadata();
-  for (auto [key, value] : tmpl.metadata().labels()) metadata.set_labels(key, value);
-  for (auto [key, value] : tmpl.metadata().annotations()) metadata.set_annotations(key, value);
-  for (std::string_view finalizer : tmpl.metadata().finalizers()) metadata.add_finalizers(finalizer);
-  metadata.set_generate_name(std::string(set.metadata().name()) + "-").set_namespace(set.metadata().namespace_());
-  auto owner = metadata.add_owner_references();
-  owner.set_api_version("apps/v1").set_kind("ReplicaSet").set_name(set.metadata().name()).set_uid(set.metadata().uid());
-  owner.set_controller(true).set_block_owner_deletion(true);
+  metadata.set_labels(schema::Subtree(tmpl.metadata().labels()));
+  metadata.set_annotations(schema::Subtree(tmpl.metadata().annotations()));
+  metadata.set_finalizers(schema::Subtree(tmpl.metadata().finalizers()));
+  std::string prefix = std::string(set.metadata().name()) + "-";
+  metadata.set_generate_name(object::NameIsDNSSubdomain(prefix, true).empty() ? prefix : std::string(set.metadata().name()));
+  metadata.set_namespace(set.metadata().namespace_());
+  AddControllerReference(metadata, ReplicaSet::SchemaKind(), set.Raw());
   pod.set_spec(schema::Subtree(tmpl.spec()));
   return pod.Freeze();
 }

@@ -134,13 +134,15 @@ void Controller::WatchOwned(Informer& informer, const schema::Kind& owner) {
 }
 
 void Controller::WatchMapped(Informer& informer, std::function<std::vector<std::string>(const Change&)> map) {
-  state_->watched.push_back(&informer);
+  WaitFor(informer);
   informer.AddHandler([state = std::weak_ptr(state_), map = std::move(map)](const Change& change) {
     auto alive = state.lock();
     if (!alive) return;
     for (std::string& key : map(change)) alive->Add(std::move(key));
   });
 }
+
+void Controller::WaitFor(Informer& informer) { state_->watched.push_back(&informer); }
 
 void Controller::Start() {
   for (int i = 0; i < state_->options.workers; ++i) state_->group.Spawn(state_->Work());

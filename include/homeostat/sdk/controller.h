@@ -50,6 +50,9 @@ class Controller {
   // Enqueues the keys the function names.
   void WatchMapped(Informer& informer, std::function<std::vector<std::string>(const Change&)> map);
 
+  // Nothing is queued because of it, but workers wait for its first list as well.
+  void WaitFor(Informer& informer);
+
   // Workers run until the controller is destroyed, once what was watched has synced.
   void Start();
   bool idle() const;                   // synced, and nothing is queued, due or running

@@ -1,0 +1,55 @@
+// What a controller still has to see of its own writes before it may act again. Two pure parts.
+//
+// Expectations: how many of its creations, and which of its deletions, the watch has not shown yet. They end by being seen
+// or, as a write may have had no effect, after five minutes.
+// OwnWrites: which versions it has written. An informer that has not reached them shows the past: acting on it would do the
+// same again, however long it takes.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "homeostat/base/runtime.h"
+#include "homeostat/sdk/informer.h"
+
+namespace homeostat::controllers {
+
+class Expectations {
+ public:
+  void ExpectCreations(const std::string& key, int count, MonotonicTime now);
+  void ExpectDeletions(const std::string& key, std::set<std::string> uids, MonotonicTime now);
+  void CreationSeen(const std::string& key);
+  void DeletionSeen(const std::string& key, std::string_view uid);
+  // Nothing is awaited any more, or it has been for too long.
+  bool Satisfied(const std::string& key, MonotonicTime now) const;
+  void Forget(const std::string& key) { entries_.erase(key); }
+
+ private:
+  struct Entry {
+    int creations = 0;
+    std::set<std::string> deletions;
+    MonotonicTime since;
+  };
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+class OwnWrites {
+ public:
+  // Of an object that this informer will show, written on behalf of that key.
+  void Wrote(const std::string& key, const sdk::Informer& informer, std::string_view version);
+  // Every informer has reached what was written for the key.
+  bool Seen(const std::string& key);
+  void Forget(const std::string& key) { entries_.erase(key); }
+
+ private:
+  struct Entry {
+    const sdk::Informer* informer;
+    std::string version;
+  };
+  std::unordered_map<std::string, std::vector<Entry>> entries_;
+};
+
+}  // namespace homeostat::controllers
