@@ -22,6 +22,7 @@
 #include "scheduler/scheduler.h"
 #include "server/bootstrap.h"
 #include "server/control_plane.h"
+#include "server/subresources/subresources.h"
 
 namespace homeostat::cli {
 namespace {
@@ -77,7 +78,8 @@ class Cluster {
   Result<void> ChooseNode();
   Task<Result<void>> StartNode();
   node::AgentOptions NodeOptions() const;
-  sdk::Client ClientFor(std::string user, std::vector<std::string> groups);
+  // program: what the User-Agent says; empty: from the user's name.
+  sdk::Client ClientFor(std::string user, std::vector<std::string> groups, std::string program = {});
   Result<std::unique_ptr<store::Engine>> MakeEngine();
   std::string ServiceAccountKeyFile() const { return options_.data_dir + "/pki/sa.key"; }
 
@@ -169,9 +171,10 @@ Result<void> Cluster::StartServing() {
   return {};
 }
 
-sdk::Client Cluster::ClientFor(std::string user, std::vector<std::string> groups) {
+sdk::Client Cluster::ClientFor(std::string user, std::vector<std::string> groups, std::string program) {
   sdk::ClientOptions options;
-  options.user_agent = user.substr(user.rfind(':') + 1) + "/" + std::string(kGitVersion);
+  if (program.empty()) program = user.substr(user.rfind(':') + 1);
+  options.user_agent = program + "/" + std::string(kGitVersion);
   options.runtime = &runtime_;
   options.log = log_;
   return sdk::Client(control_plane_->TransportFor(std::move(user), std::move(groups)), options);
@@ -233,8 +236,11 @@ Task<Result<void>> Cluster::StartNode() {
   node::AgentOptions options = NodeOptions();
   options.node_name = node::DefaultNodeName();
   // What a node may do is for a node authorizer to say, which there is none of yet: RBAC gives system:nodes nothing.
-  sdk::Client client = ClientFor("system:node:" + options.node_name, {"system:nodes", "system:masters"});
+  sdk::Client client = ClientFor("system:node:" + options.node_name, {"system:nodes", "system:masters"}, "kubelet");
   agent_ = std::make_unique<node::Agent>(runtime_, std::move(client), log_, std::move(options));
+  server::ServeNodeStreams(control_plane_->server(), [this](const std::string& name) -> http::Handler* {
+    return agent_ && agent_->node_name() == name ? &agent_->ApiHandler() : nullptr;
+  });
   auto start = agent_->Start();
   co_return co_await std::move(start);
 }

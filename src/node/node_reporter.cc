@@ -41,6 +41,9 @@ Task<object::DocumentPtr> NodeReporter::Register() {
     if (node) {
       node_ = node->document();
       node_uid_ = (*node)->metadata().uid();
+      for (core::NodeCondition known : (*node)->status().conditions()) {
+        if (known.type() == "Ready") ready_ = known.status() == core::kConditionStatusTrue;
+      }
       co_return node_;
     }
     log_.Warning("Can't register the node", {{"node", description_.name}, {"err", node.error()}});

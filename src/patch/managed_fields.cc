@@ -74,13 +74,13 @@ std::vector<ManagedEntry> UpdatesByAge(const std::vector<ManagedEntry>& entries)
 Value WriteEntry(Arena& arena, const ManagedEntry& entry, const schema::Type* type) {
   if (entry.written) return entry.written;
   internal::FieldWriter out(arena, type);
-  if (!entry.manager.empty()) out.Set("manager", Value::StringRef(entry.manager));
+  if (!entry.manager.empty()) out.Set("manager", Value::String(arena, entry.manager));
   out.Set("operation", Value::StringRef(entry.applied ? kApply : kUpdate));
-  out.Set("apiVersion", Value::StringRef(entry.api_version));
-  if (!entry.time.empty()) out.Set("time", Value::StringRef(entry.time));
+  out.Set("apiVersion", Value::String(arena, entry.api_version));
+  if (!entry.time.empty()) out.Set("time", Value::String(arena, entry.time));
   out.Set("fieldsType", Value::StringRef(kFieldsV1));
   out.Set("fieldsV1", WriteFieldsV1(arena, entry.fields));
-  if (!entry.subresource.empty()) out.Set("subresource", Value::StringRef(entry.subresource));
+  if (!entry.subresource.empty()) out.Set("subresource", Value::String(arena, entry.subresource));
   return out.Build();
 }
 

@@ -22,4 +22,10 @@ void ServeTokenRequest(ApiServer& server, SubresourceParts parts);
 void ServeAccessReviews(ApiServer& server, SubresourceParts parts);
 void ServeIdentityReviews(ApiServer& server, SubresourceParts parts);
 
+// The HTTP API of a node by its name, as upstream's kubelet serves it (/containerLogs, /exec, /attach, /portForward); null
+// for a node that has none or can't be reached. Handlers must outlive the requests they serve.
+using NodeHandlers = std::function<http::Handler*(const std::string& node)>;
+// log, exec, attach and portforward of Pods. May be called at any time; until then they answer 405.
+void ServeNodeStreams(ApiServer& server, NodeHandlers nodes);
+
 }  // namespace homeostat::server
