@@ -83,11 +83,13 @@ Resources::Resources(std::span<const schema::Kind* const> kinds,
     resource.kind = kind;
     resource.storage = kind;
     for (const schema::Kind* other : kinds) {
-      if (other->storage_prefix == kind->storage_prefix && !kind->storage_prefix.empty() &&
-          other->gvk.kind == kind->gvk.kind && other->storage_version == other->gvk.version) {
-        resource.storage = other;
-        break;  // of several groups that share a store (events), the first one's form is stored
+      if (other->storage_prefix != kind->storage_prefix || kind->storage_prefix.empty() || other->gvk.kind != kind->gvk.kind ||
+          other->storage_version != other->gvk.version) {
+        continue;
       }
+      // Of two groups that share a store (events), the core one's form is stored.
+      bool same_group = other->gvk.group == kind->gvk.group;
+      if (other->gvk.group.empty() || (same_group && !resource.storage->gvk.group.empty())) resource.storage = other;
     }
     resource.behaviour = &kinds::FindBehaviour(resource.storage->gvk.group, resource.storage->gvk.kind);
     Key key(kind->gvk.group, kind->gvk.version, kind->plural);

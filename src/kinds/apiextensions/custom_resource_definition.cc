@@ -264,11 +264,10 @@ void CheckUpdate(RuleContext& context, Value definition, Value old, FieldErrors&
 }
 
 // A version that objects are stored in stays listed until someone has rewritten them all.
-Value PrepareUpdate(RuleContext& context, Value definition, Value) {
-  if (!context.subresource.empty()) return definition;
+Value WithStoredVersion(RuleContext& context, const Value& definition) {
   std::string_view storage;
   for (const Value& version : definition.Path({"spec", "versions"}).items()) {
-    if (version.Get("storage").AsBool()) storage = version.Get("name").AsString();
+    if (storage.empty() && version.Get("storage").AsBool()) storage = version.Get("name").AsString();
   }
   Value stored = definition.Path({"status", "storedVersions"});
   bool listed = std::ranges::any_of(stored.items(), [&](const Value& version) { return version.AsString() == storage; });
@@ -280,9 +279,14 @@ Value PrepareUpdate(RuleContext& context, Value definition, Value) {
   });
 }
 
+Value PrepareNew(RuleContext& context, Value definition) { return WithStoredVersion(context, definition); }
+Value PrepareUpdate(RuleContext& context, Value definition, Value) {
+  return context.subresource.empty() ? WithStoredVersion(context, definition) : definition;
+}
+
 }  // namespace
 
 const Behaviour kCustomResourceDefinition{.group = "apiextensions.k8s.io", .kind = "CustomResourceDefinition",
-                                          .prepare_update = PrepareUpdate, .validate_create = CheckNew, .validate_update = CheckUpdate};
+                                          .prepare_create = PrepareNew, .prepare_update = PrepareUpdate, .validate_create = CheckNew, .validate_update = CheckUpdate};
 
 }  // namespace homeostat::kinds

@@ -74,6 +74,15 @@ Value DefaultStatefulSetSpec(Arena& arena, const Value& spec) {
 // batch
 
 // Of a Job, not of the template of one.
+// The count of template changes is an annotation of every daemon set; what it counts is kept by the kind's behaviour.
+Value DefaultDaemonSet(Arena& arena, const Value& set) {
+  constexpr std::string_view kGeneration = "deprecated.daemonset.template.generation";
+  if (set.Path({"metadata", "annotations"}).Find(kGeneration) != nullptr) return set;
+  return Edited(arena, apps::kDaemonSet, set, [](Edit& edit) {
+    edit.In("metadata", [](Edit& metadata) { metadata.SetEntry("annotations", kGeneration, Value::StringRef("0")); });
+  });
+}
+
 Value DefaultJob(Arena& arena, const Value& job) {
   return Edited(arena, batch::kJob, job, [](Edit& edit) {
     edit.In("spec", [](Edit& spec) {
@@ -218,6 +227,7 @@ namespace dra = api::resource;
 constexpr schema::DefaultHookEntry kHooks[] = {
     {"io.k8s.api.apps.v1.DeploymentStrategy", DefaultDeploymentStrategy},
     {"io.k8s.api.apps.v1.DaemonSetUpdateStrategy", DefaultDaemonSetUpdateStrategy},
+    {"io.k8s.api.apps.v1.DaemonSet", DefaultDaemonSet},
     {"io.k8s.api.apps.v1.StatefulSetSpec", DefaultStatefulSetSpec},
     {"io.k8s.api.batch.v1.Job", DefaultJob},
     {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior", DefaultBehavior},
