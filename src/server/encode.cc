@@ -278,7 +278,7 @@ http::Response EncodePlainSuccess(int code, const MediaTypeOptions& output) {
 }
 
 Result<Bytes> EncodeEntry(const Resource& resource, const cache::EntryPtr& entry, Encoding encoding, bool as_item) {
-  std::string name(resource.kind->gvk.version);
+  std::string name = resource.kind->gvk.ApiVersion();  // two groups may show one object (events)
   name += encoding == Encoding::kProtobuf ? "/protobuf" : "/json";
   if (as_item) name += "/item";
   return entry->Encoding(name, [&](const Value& stored) {
