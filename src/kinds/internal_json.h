@@ -19,7 +19,7 @@ std::string InternalDiff(const schema::Type& type, const object::Value& old, con
 std::string InternalDiff(const schema::Type& type, const object::Value& old, const object::Value& value,
                          std::span<const std::string_view> fields);
 
-// The difference of two texts, line by line; each text ends its last line.
+// The difference of two texts, line by line; their last lines have no newline.
 std::string UnifiedDiff(std::string_view a, std::string_view b);
 
 }  // namespace homeostat::kinds
