@@ -107,15 +107,72 @@ std::string GoSelector(const Value& selector) {
   return text + "},}";
 }
 
-// What is checked of a mutating policy besides its expressions.
-void CheckMutatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
+void CheckParamKind(const Value& kind, const FieldPath& path, FieldErrors& errors) {
+  auto joined = [](const object::Messages& messages) {
+    std::string text;
+    for (const std::string& message : messages) text += (text.empty() ? "" : ",") + message;
+    return text;
+  };
+  std::string_view version = kind.Get("apiVersion").AsString(), name = kind.Get("kind").AsString();
+  size_t slash = version.find('/');
+  std::string_view group = slash == version.npos ? "" : version.substr(0, slash);
+  std::string_view bare = slash == version.npos ? version : version.substr(slash + 1);
+  if (version.empty()) {
+    errors.Required(path.Child("apiVersion"));
+  } else if (bare.find('/') != bare.npos) {
+    errors.Invalid(path.Child("apiVersion"), version, "unexpected GroupVersion string: " + std::string(version));
+  } else {
+    object::Messages of_group = group.empty() ? object::Messages() : object::IsDNS1123Subdomain(group);
+    if (!of_group.empty()) errors.Invalid(path.Child("apiVersion"), group, joined(of_group));
+    object::Messages of_version = object::IsDNS1035Label(bare);
+    if (bare.empty()) {
+      errors.Invalid(path.Child("apiVersion"), version, "version must be specified");
+    } else if (!of_version.empty()) {
+      errors.Invalid(path.Child("apiVersion"), bare, joined(of_version));
+    }
+  }
+  if (name.empty()) return errors.Required(path.Child("kind"));
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  object::Messages messages = object::IsDNS1035Label(lower);
+  if (!messages.empty()) {
+    errors.Invalid(path.Child("kind"), name, "may have mixed case, but should otherwise match: " + joined(messages));
+  }
+}
+
+// What is checked of a validating policy besides its expressions.
+void CheckValidatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
   FieldPath path("spec");
-  Value spec = policy.Get("spec"), mutations = spec.Get("mutations"), match = spec.Get("matchConstraints");
-  if (Value failure = spec.Get("failurePolicy")) CheckOneOf(failure.AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  Value spec = policy.Get("spec"), match = spec.Get("matchConstraints");
+  RequireOneOf(spec.Get("failurePolicy").AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
   if (!match) {
     errors.Required(path.Child("matchConstraints"));
   } else {
     CheckMatchResources(match, path.Child("matchConstraints"), errors);
+    if (match.Get("resourceRules").empty()) errors.Required(path.Child("matchConstraints", "resourceRules"));
+  }
+  if (!spec.Get("validations").empty() || !spec.Get("auditAnnotations").empty()) return;
+  for (std::string_view field : {"validations", "auditAnnotations"}) {
+    errors.Required(path.Child(field), "validations or auditAnnotations must contain at least one item");
+  }
+}
+
+void CheckValidatingPolicyUpdate(RuleContext& context, Value policy, Value, FieldErrors& errors) {
+  if (context.subresource != "status") CheckValidatingPolicy(context, policy, errors);
+}
+
+// What is checked of a mutating policy besides its expressions.
+void CheckMutatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
+  FieldPath path("spec");
+  Value spec = policy.Get("spec"), mutations = spec.Get("mutations"), match = spec.Get("matchConstraints");
+  RequireOneOf(spec.Get("failurePolicy").AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
+  if (!match) {
+    errors.Required(path.Child("matchConstraints"));
+  } else {
+    CheckMatchResources(match, path.Child("matchConstraints"), errors);
+    if (match.Get("resourceRules").empty()) errors.Required(path.Child("matchConstraints", "resourceRules"));
   }
   if (mutations.empty()) errors.Required(path.Child("mutations"), "mutations must contain at least one item");
   for (size_t i = 0; i < mutations.size(); ++i) {
@@ -145,7 +202,9 @@ Value BindingCell(object::Arena& arena, std::string_view, Value binding, WallTim
 
 }  // namespace
 
-const Behaviour kValidatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicy", .cell = PolicyCell};
+const Behaviour kValidatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicy",
+                                           .validate_create = CheckValidatingPolicy, .validate_update = CheckValidatingPolicyUpdate,
+                                           .cell = PolicyCell};
 const Behaviour kMutatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicy",
                                          .validate_create = CheckMutatingPolicy, .validate_update = CheckMutatingPolicyUpdate,
                                          .cell = PolicyCell};
