@@ -9,13 +9,15 @@
 #include "node/environment.h"
 #include "node/errors.h"
 #include "node/files.h"
+#include "node/internal/agent_defaults.h"
 #include "node/node_api.h"
 #include "node/node_reporter.h"
-#include "node/pause_image.h"
 #include "node/pod_manager.h"
 #include "node/process.h"
 
 namespace homeostat::node {
+
+using internal::RuntimeOptions;
 
 namespace {
 
@@ -28,13 +30,6 @@ std::string FieldPath(core::PodSpec spec, const std::string& container) {
                      : found.kind == ContainerKind::kEphemeral ? "spec.ephemeralContainers"
                                                                : "spec.containers";
   return std::string(list) + "{" + container + "}";
-}
-
-ContainerdOptions RuntimeOptions(const AgentOptions& options) {
-  ContainerdOptions containerd;
-  containerd.directory = options.directory + "/containerd";
-  containerd.sandbox_image = kPauseImage;
-  return containerd;
 }
 
 Task<Result<void>> RunNft(Runtime& runtime, std::string script) {
@@ -102,7 +97,7 @@ struct Agent::State {
 };
 
 Agent::Agent(Runtime& runtime, sdk::Client client, Logger log, AgentOptions options) {
-  if (options.node_name.empty()) options.node_name = DefaultNodeName();
+  internal::FillNames(options);
   state_ = std::make_unique<State>(runtime, std::move(client), log.Named("node"), std::move(options));
   state_->api = std::make_unique<NodeApi>(runtime);
 }
@@ -220,7 +215,10 @@ Task<Result<void>> Agent::Start() {
                               .runtime_version = state.runtime_version, .api_port = state.options.api_port,
                               .max_pods = state.options.max_pods, .addresses = state.options.node_addresses};
   description.machine.hostname = state.options.node_name;
-  if (state.options.containerd_socket.empty()) description.pod_cidrs = state.options.network.pod_cidrs;
+  if (state.options.containerd_socket.empty()) {
+    if (state.options.network.pod_cidrs.empty()) state.options.network.pod_cidrs = {FreePodRange(state.options.network.bridge)};
+    description.pod_cidrs = state.options.network.pod_cidrs;
+  }
   state.MakeParts(std::move(description));
   auto enroll = state.reporter->Register();
   state.node = co_await std::move(enroll);

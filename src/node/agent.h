@@ -22,7 +22,9 @@ struct AgentOptions {
   std::string images_folder;             // image tars to import at the start; empty: none
   std::vector<std::string> node_addresses;  // empty: those of the interface with the default route
   std::map<std::string, std::string> labels;
-  network::PodNetworkOptions network;    // of our own containerd. pod_cidrs holds until the Node has its own
+  // Of our own containerd. Names left empty are made from the directory; without pod_cidrs a range is chosen that this
+  // machine doesn't use. What the Node says later (spec.podCIDRs) wins.
+  network::PodNetworkOptions network{.name = "", .bridge = "", .pod_cidrs = {}};
   std::vector<std::string> cluster_dns;  // servers of the cluster's DNS
   std::string cluster_domain = "cluster.local";
   std::string kubelet_version = "v1.36.3+homeostat.1";

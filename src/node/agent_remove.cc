@@ -5,23 +5,18 @@
 #include "node/cgroups.h"
 #include "node/errors.h"
 #include "node/files.h"
+#include "node/internal/agent_defaults.h"
 #include "node/mounts.h"
-#include "node/pause_image.h"
 #include "node/resources.h"
 #include "node/runtime_reader.h"
 
 namespace homeostat::node {
 
+using internal::RuntimeOptions;
+
 namespace {
 
 constexpr int64_t kGraceSeconds = 2;
-
-ContainerdOptions RuntimeOptions(const AgentOptions& options) {
-  ContainerdOptions containerd;
-  containerd.directory = options.directory + "/containerd";
-  containerd.sandbox_image = kPauseImage;
-  return containerd;
-}
 
 // Stops and removes all sandboxes with what is in them. What fails is told, and the rest goes on.
 Task<Result<void>> RemoveAllPods(cri::Cri& cri) {
@@ -67,6 +62,7 @@ void RemoveCgroups(const std::string& pods_folder, const CgroupSetup& setup) {
 }  // namespace
 
 Task<Result<void>> RemoveNode(Runtime& runtime, AgentOptions options) {
+  internal::FillNames(options);
   Result<void> result;
   if (options.containerd_socket.empty() && PathExists(PathsOf(RuntimeOptions(options)).config)) {
     auto start = StartContainerd(runtime, RuntimeOptions(options));

@@ -33,11 +33,25 @@ bool HasCapSysResource() {
   return false;
 }
 
-pid_t ReadPid(const std::string& path) {
-  std::ifstream in(path);
+// What the pid file says: the process, and which folder it works in. A folder that was removed and made again has
+// the same name but is another.
+struct PidRecord {
   pid_t pid = 0;
-  in >> pid;
-  return in ? pid : 0;
+  uint64_t root = 0;
+};
+
+PidRecord ReadRecord(const std::string& path) {
+  std::ifstream in(path);
+  PidRecord record;
+  in >> record.pid >> record.root;
+  return in ? record : PidRecord();
+}
+
+pid_t ReadPid(const std::string& path) { return ReadRecord(path).pid; }
+
+uint64_t IdentityOfFolder(const std::string& path) {
+  struct stat about;
+  return stat(path.c_str(), &about) == 0 ? about.st_ino : 0;
 }
 
 std::string LastLines(const std::string& path) {
@@ -83,16 +97,17 @@ Result<Started> EnsureProcess(const ContainerdOptions& options) {
   TRY(MakeDirectories(paths.cni_configurations, 0755));
   std::string config = ContainerdConfiguration(options, DetectHost());
   Result<std::string> old_config = ReadFile(paths.config);
-  pid_t pid = ReadPid(paths.pid_file);
-  if (IsProcess(pid, paths.config)) {
-    if (old_config && *old_config == config) return Started{pid};
-    StopProcess(pid, paths.config, SIGTERM);
+  PidRecord record = ReadRecord(paths.pid_file);
+  if (IsProcess(record.pid, paths.config)) {
+    bool same = old_config && *old_config == config && record.root == IdentityOfFolder(paths.root);
+    if (same) return Started{record.pid};
+    StopProcess(record.pid, paths.config, SIGTERM);
     return Started{0};
   }
   TRY(ReplaceFile(paths.config, config, 0600));
   unlink(paths.socket.c_str());
-  TRY_ASSIGN(pid, StartDaemon({"sh", "-c", kStartWithUmask, "containerd", "--config", paths.config}, paths.log));
-  TRY(ReplaceFile(paths.pid_file, std::to_string(pid) + "\n", 0644));
+  TRY_ASSIGN(pid_t pid, StartDaemon({"sh", "-c", kStartWithUmask, "containerd", "--config", paths.config}, paths.log));
+  TRY(ReplaceFile(paths.pid_file, std::to_string(pid) + " " + std::to_string(IdentityOfFolder(paths.root)) + "\n", 0644));
   return Started{pid};
 }
 
@@ -116,11 +131,11 @@ ContainerdPaths PathsOf(const ContainerdOptions& options) {
   ContainerdPaths paths;
   paths.config = options.directory + "/config.toml";
   paths.log = options.directory + "/containerd.log";
-  paths.pid_file = options.directory + "/containerd.pid";
   paths.root = options.directory + "/root";
   paths.imported = options.directory + "/imported";
   paths.run = "/run/homeostat/" + Sha256(options.directory).substr(0, 12);
   paths.socket = paths.run + "/containerd.sock";
+  paths.pid_file = paths.run + "/containerd.pid";
   paths.cni_configurations = options.cni_configurations.empty() ? options.directory + "/cni" : options.cni_configurations;
   return paths;
 }

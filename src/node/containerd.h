@@ -6,7 +6,8 @@
 //   running with this configuration    → adopted
 //   running with another configuration → stopped and started; containers go on, their shims don't depend on it
 //
-// What identifies it is the pid file together with the configuration's path among the process' arguments.
+// What identifies it is the pid file (in /run, so that it outlives the folder) together with the configuration's path among
+// the process' arguments.
 #pragma once
 
 #include <memory>

@@ -79,6 +79,22 @@ std::vector<std::string> AddressesOf(const std::string& interface) {
 
 }  // namespace
 
+std::string FreePodRange(const std::string& own_bridge) {
+  std::set<uint32_t> taken;   // the third octets of 10.244
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) == 0) {
+    for (ifaddrs* item = list; item != nullptr; item = item->ifa_next) {
+      if (item->ifa_addr == nullptr || item->ifa_addr->sa_family != AF_INET || own_bridge == item->ifa_name) continue;
+      uint32_t address = ntohl(reinterpret_cast<sockaddr_in*>(item->ifa_addr)->sin_addr.s_addr);
+      if (address >> 16 == (10 << 8 | 244)) taken.insert(address >> 8 & 0xff);
+    }
+    freeifaddrs(list);
+  }
+  uint32_t third = 0;
+  while (third < 255 && taken.contains(third)) ++third;
+  return "10.244." + std::to_string(third) + ".0/24";
+}
+
 MachineFacts DetectMachine(const std::string& folder) {
   MachineFacts facts;
   facts.cpus = std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));

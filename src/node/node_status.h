@@ -20,6 +20,9 @@ struct MachineFacts {
 // Blocking. `folder` must be there.
 MachineFacts DetectMachine(const std::string& folder);
 
+// The first of 10.244.0.0/24, 10.244.1.0/24 … that no interface but `own_bridge` has an address of. Blocking.
+std::string FreePodRange(const std::string& own_bridge);
+
 struct NodeDescription {
   std::string name;
   MachineFacts machine;

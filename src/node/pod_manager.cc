@@ -59,7 +59,7 @@ void PodManager::Admit(PodRunner& runner) {
   if (!refusal) return;
   constexpr std::string_view kPrefix = "Pod was rejected: ";
   context_.events(runner.pod(), {true, refusal->reason, refusal->message.substr(kPrefix.size()), ""});
-  runner.End(std::move(*refusal));
+  runner.End(std::move(*refusal), true);
 }
 
 PodRunner* PodManager::FindByUid(const std::string& uid) const {

@@ -65,8 +65,8 @@ void PodRunner::SetGone(object::DocumentPtr last) {
   Wake();
 }
 
-void PodRunner::End(StartFailure failure) {
-  worker_.End(std::move(failure));
+void PodRunner::End(StartFailure failure, bool refused) {
+  worker_.End(std::move(failure), refused);
   Wake();
 }
 

@@ -26,8 +26,8 @@ class PodRunner {
   void SetPod(object::DocumentPtr pod);
   // The API object is gone. `last`: its last state, with the grace period of its deletion.
   void SetGone(object::DocumentPtr last);
-  // The node refuses or ends the pod.
-  void End(StartFailure failure);
+  // The node ends the pod, or refuses to begin it.
+  void End(StartFailure failure, bool refused = false);
   // Something about the pod may have changed: look again.
   void Wake();
   // What its volumes show has changed.

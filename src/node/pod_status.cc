@@ -110,7 +110,24 @@ PhaseChoice ChoosePhase(const StatusInput& input, const std::vector<ContainerRec
 
 }  // namespace
 
+namespace {
+
+object::DocumentPtr MakeRefusedStatus(const StatusInput& input) {
+  core::PodStatusBuilder status;
+  status.set_observed_generation(input.pod.metadata().generation()).set_phase(core::kPodPhaseFailed);
+  for (core::PodCondition condition : input.pod.status().conditions()) status.add_conditions(condition);
+  status.set_message(input.failure->message).set_reason(input.failure->reason);
+  std::string_view since = input.pod.status().start_time();
+  if (since.empty()) since = input.old.start_time();
+  status.set_start_time(since.empty() ? FormatTime(input.now) : std::string(since));
+  status.set_qos_class(QosClass(input.pod));
+  return status.Freeze();
+}
+
+}  // namespace
+
 object::DocumentPtr MakePodStatus(const StatusInput& input) {
+  if (input.refused && input.failure) return MakeRefusedStatus(input);
   std::vector<ContainerRecord> records = MakeContainerRecords(input);
   PhaseChoice choice = ChoosePhase(input, records);
   core::PodStatusBuilder status;

@@ -31,6 +31,7 @@ struct StatusInput {
   bool settled = false;                 // … and all of its containers are known to have stopped
   // Set when the node ends the pod for a reason of its own (deadline, no admission): phase Failed with these.
   std::optional<StartFailure> failure;
+  bool refused = false;                 // … before it began here: nothing is said of its containers
   std::vector<std::string> host_ips;
   std::string runtime_name = "containerd";
   WallTime now;

@@ -198,6 +198,16 @@ TEST_F(PodStatusTest, AContainerThatVanishedIsShownAsLost) {
   EXPECT_EQ(core::PodStatus(status_->root()).phase(), "Running");
 }
 
+TEST_F(PodStatusTest, ARefusedPodSaysNothingOfContainers) {
+  Use(kProbed);
+  input_.terminal = input_.settled = input_.refused = true;
+  input_.failure = StartFailure{"OutOfcpu", "Pod was rejected"};
+  core::PodStatus status = Make();
+  EXPECT_EQ(status.phase(), "Failed");
+  EXPECT_EQ(status.reason(), "OutOfcpu");
+  EXPECT_TRUE(status.container_statuses().empty());
+}
+
 TEST_F(PodStatusTest, APodThatEndsBeforeItRanHasFailed) {
   Use(kProbed);
   input_.terminal = input_.settled = true;

@@ -31,8 +31,10 @@ void PodWorker::SetRuntime(RuntimePod runtime) {
   }
 }
 
-void PodWorker::End(StartFailure failure) {
-  if (!failure_ && state_ == WorkerState::kRunning) failure_ = std::move(failure);
+void PodWorker::End(StartFailure failure, bool refused) {
+  if (failure_ || state_ != WorkerState::kRunning) return;
+  failure_ = std::move(failure);
+  refused_ = refused;
 }
 
 void PodWorker::Begin(PodStep step, WorkerOutput& out) {
@@ -132,6 +134,12 @@ void PodWorker::CheckEnd(WallTime now, WorkerOutput& out) {
   }
   bool already_over = IsTerminalPhase(pod().status().phase());
   if (!gone_ && !failure_ && !already_over && !pod().metadata().has_deletion_timestamp()) return;
+  core::PodStatus status = pod().status();
+  if (status.phase() == core::kPodPhaseFailed && status.container_statuses().empty() && runtime_.containers.empty() && !failure_) {
+    // Refused by the node agent that ran before.
+    failure_ = StartFailure{std::string(status.reason()), std::string(status.message())};
+    refused_ = true;
+  }
   state_ = WorkerState::kTerminating;
   ending_since_ = now;
 }
@@ -318,6 +326,7 @@ void PodWorker::FillStatus(StatusInput& input) const {
   input.terminal = state_ != WorkerState::kRunning;
   input.settled = state_ == WorkerState::kStopped || state_ == WorkerState::kDone;
   input.failure = failure_;
+  input.refused = refused_;
 }
 
 }  // namespace homeostat::node

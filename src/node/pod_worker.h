@@ -72,8 +72,8 @@ class PodWorker {
   // The API object is gone: nothing more is reported.
   void SetGone() { gone_ = true; }
   void SetRuntime(RuntimePod runtime);
-  // The node ends the pod (refused, deadline): it fails with this.
-  void End(StartFailure failure);
+  // The node ends the pod: it fails with this. `refused`: it never began here, so nothing is said of its containers.
+  void End(StartFailure failure, bool refused = false);
   // The status as it was last written is final (see StatusInput::settled), so the pod may be reported gone.
   void SetFinalStatusWritten() { final_written_ = true; }
 
@@ -127,7 +127,7 @@ class PodWorker {
   object::DocumentPtr pod_;
   RuntimePod runtime_;
   WorkerState state_ = WorkerState::kRunning;
-  bool gone_ = false, observed_ = false;
+  bool gone_ = false, observed_ = false, refused_ = false;
   bool volumes_ready_ = false, final_written_ = false, cleaned_ = false, removed_ = false, reported_ = false;
   std::optional<WallTime> volumes_retry_at_, sandbox_retry_at_, end_retry_at_;
   std::optional<StartFailure> failure_;

@@ -79,12 +79,16 @@ std::string FindProgram(const std::string& name) {
 
 bool IsProcess(pid_t pid, const std::string& argument) {
   if (pid <= 1) return false;
-  waitpid(pid, nullptr, WNOHANG);
+  pid_t waited = waitpid(pid, nullptr, WNOHANG);
+  if (waited == pid) return false;
   std::ifstream in("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
+  bool any = false;
   for (std::string part; std::getline(in, part, '\0');) {
+    any = true;
     if (part == argument) return true;
   }
-  return false;
+  // In the middle of becoming another program a process has no arguments; then it is our child, and just started.
+  return !any && waited == 0;
 }
 
 }  // namespace homeostat::node
