@@ -32,11 +32,12 @@ std::vector<const schema::Kind*> ContentKinds() {
 
 std::string ResourceName(const schema::Kind& kind) { return std::string(kind.plural) + "." + std::string(kind.gvk.group); }
 
-std::string Join(const std::vector<std::pair<std::string, size_t>>& counts, std::string_view unit) {
+// "pods. has 3 resource instances, …" with "has" as the link.
+std::string Join(const std::vector<std::pair<std::string, size_t>>& counts, std::string_view link) {
   std::string text;
   for (const auto& [name, count] : counts) {
     if (!text.empty()) text += ", ";
-    text += name + " has " + std::to_string(count) + " " + std::string(unit);
+    text += name + " " + std::string(link) + " " + std::to_string(count) + " resource instances";
   }
   return text;
 }
@@ -109,9 +110,9 @@ Task<Result<void>> NamespaceController::WriteConditions(object::DocumentPtr docu
                fault ? "Failed to delete all resource types, 1 remaining: " + remaining.fault
                      : "All content successfully deleted, may be waiting on finalization", now);
   SetCondition(ns, ns.View(), "NamespaceContentRemaining", content, content ? "SomeResourcesRemain" : "ContentRemoved",
-               content ? "Some resources are remaining: " + Join(remaining.kinds, "resource instances") : "All content successfully removed", now);
+               content ? "Some resources are remaining: " + Join(remaining.kinds, "has") : "All content successfully removed", now);
   SetCondition(ns, ns.View(), "NamespaceFinalizersRemaining", held, held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
-               held ? "Some content in the namespace has finalizers remaining: " + Join(remaining.finalizers, "resource instances")
+               held ? "Some content in the namespace has finalizers remaining: " + Join(remaining.finalizers, "in")
                     : "All content-preserving finalizers finished", now);
   sdk::Object<Namespace> next(ns.Freeze());
   if (object::Equal(next->status().Raw(), before.status().Raw())) co_return Done();

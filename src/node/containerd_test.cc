@@ -133,7 +133,12 @@ class ContainerdTest : public testing::Test {
       ASSERT_TRUE(conditions);
       bool ready = std::all_of(conditions->begin(), conditions->end(), [](const auto& c) { return c.status; });
       if (ready) return;
-      usleep(50'000);
+      auto pause = [](Runtime* runtime) -> Task<Result<void>> {
+        auto wait = Sleep(*runtime, std::chrono::milliseconds(50));
+        co_await std::move(wait);
+        co_return Done();
+      };
+      ASSERT_TRUE(loop_.Run(pause(loop_.runtime.get())));
     }
     FAIL() << "the network is not ready";
   }
