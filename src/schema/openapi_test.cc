@@ -170,6 +170,20 @@ TEST(OpenApi, DefinesStructuralTypesWithTheirRules) {
       R"("anyOf":[{"type":"integer"},{"type":"string"}]}},"required":["name"],"x-kubernetes-preserve-unknown-fields":true})");
 }
 
+TEST(OpenApi, SaysTextsBesideReferences) {
+  static constexpr Type kInner{.form = Form::kStruct, .name = "x.Inner", .documentation = "What is inside."};
+  static constexpr Field kFields[] = {
+      {.name = "inner", .type = &kInner, .openapi_default = "{}", .documentation = "The inner part."}};
+  static constexpr Type kOuter{.form = Form::kStruct, .name = "x.Outer", .documentation = "What is outside.", .fields = kFields};
+  Arena arena;
+  EXPECT_EQ(object::JsonText(OpenApiDefinition(arena, kOuter, OpenApiVersion::kV3)),
+            R"({"description":"What is outside.","type":"object","properties":{"inner":{"description":"The inner part.",)"
+            R"("default":{},"allOf":[{"$ref":"#/components/schemas/x.Inner"}]}}})");
+  EXPECT_EQ(object::JsonText(OpenApiDefinition(arena, kOuter, OpenApiVersion::kV2)),
+            R"({"description":"What is outside.","type":"object","properties":{"inner":{"description":"The inner part.",)"
+            R"("$ref":"#/definitions/x.Inner"}}})");
+}
+
 TEST(OpenApi, KnowsNoOtherRoots) { EXPECT_EQ(OpenApiV3RootDocument(Source(), "apps"), ""); }
 
 }  // namespace
