@@ -121,6 +121,7 @@ std::string TableWriter::Write() {
     out += "#include \"homeostat/" + name.substr(0, name.size() - 6) + ".h\"\n";
   }
   out += "\nnamespace " + file_.space + " {\nnamespace {\n\nusing namespace std::string_view_literals;\nusing schema::Form;\n\n";
+  if (!texts_.empty()) out += "constexpr char texts[] =" + texts_ + ";\n";
   out += arrays_ + "\n" + constraints_ + "\n" + types_ + "\n" + fields_ + "\n}  // namespace\n\n" + definitions_;
   return out + "\n}  // namespace " + file_.space + "\n";
 }
@@ -133,7 +134,7 @@ void TableWriter::WriteMessage(const Message& message) {
     type.AddText("go_name", message.go_name);
     type.AddText("go_package", message.go_package);
   }
-  type.AddText("documentation", message.documentation);
+  AddDocumentation(type, "documentation", message.documentation);
   if (message.IsStruct() && !message.fields.empty()) {
     std::string text;
     for (const Field& field : message.fields) text += "  " + FieldText(field) + ",\n";
@@ -177,7 +178,7 @@ std::string TableWriter::FieldText(const Field& field) {
   text.AddText("default_json", field.options.default_());
   text.AddText("openapi_default", OpenApiDefault(field));
   text.AddText("feature_gate", field.options.feature_gate());
-  text.AddText("documentation", field.documentation);
+  AddDocumentation(text, "documentation", field.documentation);
   text.AddText("inline_name", field.inline_name);
   return text.Take();
 }
@@ -267,7 +268,7 @@ std::string TableWriter::GranularStruct(const Message& message) {
   type.AddText("name", message.definition_name);
   type.AddText("go_name", message.go_name);
   type.AddText("go_package", message.go_package);
-  type.AddText("documentation", message.documentation);
+  AddDocumentation(type, "documentation", message.documentation);
   type.Add("fields", "fields_" + message.name);
   type.Add("by_name", "names_granular_" + message.name);
   type.Add("by_number", "numbers_granular_" + message.name);
@@ -319,6 +320,18 @@ std::string TableWriter::ConstraintsText(const std::string& initializer) {
   return "&" + entry->second;
 }
 
+template <class Out>
+void TableWriter::AddDocumentation(Out& out, const std::string& name, const std::string& text) {
+  if (text.empty()) return;
+  auto [entry, added] = text_offsets_.try_emplace(text, texts_length_);
+  if (added) {
+    std::string literal = Literal(text);
+    texts_ += "\n    " + literal.substr(0, literal.size() - 2);  // without the sv
+    texts_length_ += text.size();
+  }
+  out.Add(name, "{texts + " + std::to_string(entry->second) + ", " + std::to_string(text.size()) + "}");
+}
+
 std::string TableWriter::Strings(const std::vector<std::string>& values) {
   if (values.empty()) return "{}";
   std::string text;
@@ -361,7 +374,7 @@ void TableWriter::WriteColumns(const Message& message) {
     text.AddText("name", column.name());
     text.AddText("type", column.type());
     text.AddText("format", column.format());
-    text.AddText("description", column.has_described_by() ? model_.DocumentationOf(column.described_by()) : column.description());
+    AddDocumentation(text, "description", column.has_described_by() ? model_.DocumentationOf(column.described_by()) : column.description());
     if (column.priority() != 0) text.Add("priority", std::to_string(column.priority()));
     text.AddText("path", column.path());
     text.AddText("cell", column.cell());

@@ -35,10 +35,15 @@ class TableWriter {
   std::string ConstraintsText(const std::string& initializer);
   // The name of a constant array of strings; "{}" for none.
   std::string Strings(const std::vector<std::string>& values);
+  // Texts for people stand in one array, apart from the names: their pages are read only when someone asks for them.
+  template <class Out>
+  void AddDocumentation(Out& out, const std::string& name, const std::string& text);
 
   const Model& model_;
   const File& file_;
-  std::string arrays_, constraints_, types_, fields_, definitions_;
+  std::string texts_, arrays_, constraints_, types_, fields_, definitions_;
+  size_t texts_length_ = 0;
+  std::map<std::string, size_t> text_offsets_;
   std::map<std::string, std::string> string_arrays_, anonymous_, constraint_names_;
 };
 
