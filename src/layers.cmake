@@ -26,13 +26,18 @@ target_compile_definitions(homeostat_server PRIVATE HOMEOSTAT_SERVER_DATA="${CMA
 set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/server/data/bootstrap_objects.json)
 
 # Components together, on simulated time.
-add_executable(cluster_test ${CMAKE_SOURCE_DIR}/tests/cluster/scheduling_test.cc)
+add_executable(cluster_test ${CMAKE_SOURCE_DIR}/tests/cluster/scheduling_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/node_agent_test.cc)
 target_precompile_headers(cluster_test REUSE_FROM homeostat_pch)
-target_link_libraries(cluster_test PRIVATE homeostat_server homeostat_scheduler homeostat_sim_nodes GTest::gtest GTest::gtest_main)
+target_link_libraries(cluster_test PRIVATE homeostat_server homeostat_scheduler homeostat_sim_nodes homeostat_node GTest::gtest GTest::gtest_main)
 add_test(NAME cluster COMMAND cluster_test)
 set_tests_properties(cluster PROPERTIES TIMEOUT 600)
+add_executable(workloads_test ${CMAKE_SOURCE_DIR}/tests/cluster/workloads_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/garbage_test.cc)
+target_precompile_headers(workloads_test REUSE_FROM homeostat_pch)
+target_link_libraries(workloads_test PRIVATE homeostat_server homeostat_controllers GTest::gtest GTest::gtest_main)
+add_test(NAME workloads COMMAND workloads_test)
+set_tests_properties(workloads PROPERTIES TIMEOUT 600)
 
 # The program. jemalloc keeps the resident set small.
-add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc)
+add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc cli/stop_node.cc)
 target_precompile_headers(homeostat REUSE_FROM homeostat_pch)
 target_link_libraries(homeostat PRIVATE homeostat_server homeostat_controllers homeostat_scheduler homeostat_sim_nodes homeostat_http homeostat_node jemalloc)
