@@ -22,7 +22,7 @@ homeostat_layer(controllers DEPS sdk)
 homeostat_layer(scheduler DEPS sdk)
 homeostat_layer(sim_nodes FOLDER node/sim DEPS sdk)
 homeostat_layer(server DEPS admission audit patch sdk)
-target_compile_definitions(homeostat_server PRIVATE HOMEOSTAT_SERVER_DATA="${CMAKE_CURRENT_SOURCE_DIR}/server/data")
+set_property(SOURCE server/embedded_data.cc APPEND PROPERTY COMPILE_DEFINITIONS HOMEOSTAT_SERVER_DATA="${CMAKE_CURRENT_SOURCE_DIR}/server/data")
 set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/server/data/bootstrap_objects.json)
 
 # Components together, on simulated time.
