@@ -13,3 +13,4 @@ else
   echo "no cluster runs from $data"
 fi
 rm -f "$data/homeostat.pid"
+build/homeostat stop-node --data-dir "$data"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/remote.h"
+#include "cli/stop_node.h"
 #include "cli/up.h"
 #include "cli/version.h"
 
@@ -69,12 +70,16 @@ int Main(int argc, char** argv) {
   AddUp(app, up);
   RemoteCommands commands;
   AddRemote(app, commands);
+  std::string stop_data_dir;
+  CLI::App* stop_node = app.add_subcommand("stop-node", "End the containers of a stopped cluster's node, and their runtime");
+  stop_node->add_option("--data-dir", stop_data_dir, "The cluster's data directory")->required();
   CLI::App* version = app.add_subcommand("version", "Print the version");
   CLI11_PARSE(app, argc, argv);
   if (version->parsed()) {
     fmt::print("homeostat {} (Kubernetes {})\n", kVersion, kGitVersion);
     return 0;
   }
+  if (stop_node->parsed()) return RunStopNode(stop_data_dir);
   if (commands.apply->parsed()) return RunApply(commands.remote, commands.files);
   if (commands.get->parsed()) return RunGet(commands.remote, commands.resources);
   if (commands.wait->parsed()) return RunWait(commands.remote, commands.target, commands.condition, commands.timeout);

@@ -263,7 +263,6 @@ Task<void> Cluster::Stop() {
     // Containers go on; the next start finds them again.
     auto stop = agent_->Stop(false);
     (void)co_await std::move(stop);
-    agent_.reset();
   }
   sim_nodes_.reset();
   scheduler_.reset();
@@ -274,6 +273,7 @@ Task<void> Cluster::Stop() {
     co_await std::move(shutdown);
     server_.reset();
   }
+  agent_.reset();
   if (control_plane_) {
     auto stop = control_plane_->Stop();
     co_await std::move(stop);

@@ -5,22 +5,46 @@
 #include <memory>
 #include <string>
 
+#include "controllers/cluster_role_aggregation.h"
+#include "controllers/deployment.h"
+#include "controllers/endpoint_slice.h"
+#include "controllers/endpoints.h"
+#include "controllers/garbage_collector.h"
+#include "controllers/namespace.h"
+#include "controllers/node_lifecycle.h"
+#include "controllers/pod_gc.h"
+#include "controllers/replica_set.h"
+#include "controllers/taint_eviction.h"
 #include "homeostat/sdk/controller.h"
 
 namespace homeostat::controllers {
 
 struct ControllersOptions {
-  // A client that acts as the service account kube-system/NAME, e.g. "deployment-controller".
+  // A client that acts as the service account kube-system/NAME, with upstream's names: "deployment-controller", and so on.
   std::function<sdk::Client(std::string name)> client_for;
   std::string authority;          // PEM, for kube-root-ca.crt
+
+  DeploymentOptions deployment;
+  ReplicaSetOptions replica_set;
+  GarbageCollectorOptions garbage_collector;
+  NamespaceOptions namespaces;
+  EndpointSliceOptions endpoint_slice;
+  EndpointsOptions endpoints;
+  NodeLifecycleOptions node_lifecycle;
+  TaintEvictionOptions taint_eviction;
+  PodGcOptions pod_gc;
+  ClusterRoleAggregationOptions cluster_role_aggregation;
 };
 
 class Controllers {
  public:
+  // The informers, and what the clients reach, must outlive it. Loop only.
   Controllers(Runtime& runtime, sdk::InformerFactory& informers, ControllersOptions options);
   ~Controllers();
   // Starts them; the informers are started by whoever owns them.
   void Start();
+  // Nothing that any of them has seen is still to be dealt with.
+  bool idle() const;
 
  private:
   struct All;

@@ -317,7 +317,8 @@ DeploymentController::Step DeploymentController::Roll(Rollout& rollout) {
 
 bool DeploymentController::HasRunningPods(const std::vector<Set>& sets) const {
   for (const Set& set : sets) {
-    if (set->status().replicas() > 0) return true;
+    // A set that has not heard that it shall be empty may still make pods.
+    if (set->status().replicas() > 0 || set->status().observed_generation() < set->metadata().generation()) return true;
     for (const object::DocumentPtr& pod : OwnedBy(pods_, set->Raw())) {
       if (!IsPodTerminal(Pod(pod->root()))) return true;
     }

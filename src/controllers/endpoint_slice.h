@@ -1,27 +1,41 @@
-// EndpointSliceController: the pods behind each Service, as EndpointSlices, and as Endpoints for older readers.
+// EndpointSliceController: the pods behind each Service with a selector, as EndpointSlices.
 #pragma once
 
+#include "controllers/endpoint_plan.h"
+#include "controllers/expectations.h"
 #include "homeostat/sdk/controller.h"
 
 namespace homeostat::controllers {
 
+// Services by namespace that select what changed: for controllers that follow the pods behind Services. Both documents of
+// the change are looked at, so that a Service hears of a pod that it no longer selects, too.
+std::vector<std::string> ServicesSelecting(const sdk::Informer& services, const sdk::Change& change);
+
+struct EndpointSliceOptions {
+  int workers = 5;
+};
+
 class EndpointSliceController {
  public:
-  EndpointSliceController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers);
+  // All must outlive it. Loop only.
+  EndpointSliceController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, EndpointSliceOptions options = {});
   void Start() { controller_.Start(); }
+  bool idle() const { return controller_.idle(); }
 
  private:
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
-  Task<Result<void>> RemoveSlices(std::string ns, std::string service, size_t keep);
-  Task<Result<void>> WriteEndpoints(object::DocumentPtr service, std::vector<object::DocumentPtr> pods);
-  std::vector<std::string> ServicesOf(const sdk::Change& change) const;
+  // What the Service's slices shall hold; nullopt if a pod's node is not known yet, so that its zone isn't either.
+  WantedEndpoints Wanted(const api::core::v1::Service& service, bool& complete) const;
+  Task<Result<void>> Write(std::string key, SlicePlan plan);
 
+  Runtime& runtime_;
   sdk::Client client_;
   sdk::Informer& services_;
   sdk::Informer& pods_;
   sdk::Informer& slices_;
-  sdk::Informer& endpoints_;
   sdk::Informer& nodes_;
+  sdk::EventRecorder events_;
+  OwnWrites own_writes_;
   sdk::Controller controller_;
 };
 

@@ -25,11 +25,13 @@ void Expectations::DeletionSeen(const std::string& key, std::string_view uid) {
   if (found != entries_.end()) found->second.deletions.erase(std::string(uid));
 }
 
-bool Expectations::Satisfied(const std::string& key, MonotonicTime now) const {
+bool Expectations::Satisfied(const std::string& key) const {
   auto found = entries_.find(key);
-  if (found == entries_.end()) return true;
-  const Entry& entry = found->second;
-  return (entry.creations == 0 && entry.deletions.empty()) || now - entry.since > kTimeout;
+  return found == entries_.end() || (found->second.creations == 0 && found->second.deletions.empty());
+}
+
+bool Expectations::InDoubt(const std::string& key, MonotonicTime now) const {
+  return !Satisfied(key) && now - entries_.at(key).since > kTimeout;
 }
 
 void OwnWrites::Wrote(const std::string& key, const sdk::Informer& informer, std::string_view version) {

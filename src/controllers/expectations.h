@@ -1,9 +1,11 @@
 // What a controller still has to see of its own writes before it may act again. Two pure parts.
 //
-// Expectations: how many of its creations, and which of its deletions, the watch has not shown yet. They end by being seen
-// or, as a write may have had no effect, after five minutes.
+// Expectations: how many of its creations, and which of its deletions, the watch has not shown yet. They end by being seen;
+// after five minutes they are in doubt.
 // OwnWrites: which versions it has written. An informer that has not reached them shows the past: acting on it would do the
-// same again, however long it takes.
+// same again, however long it takes. What is in doubt (a write without an answer, an expectation that was not met) is settled
+// by asking the server for its version now, and waiting until the informer has reached that: then it shows whatever became
+// of the write.
 #pragma once
 
 #include <set>
@@ -23,8 +25,10 @@ class Expectations {
   void ExpectDeletions(const std::string& key, std::set<std::string> uids, MonotonicTime now);
   void CreationSeen(const std::string& key);
   void DeletionSeen(const std::string& key, std::string_view uid);
-  // Nothing is awaited any more, or it has been for too long.
-  bool Satisfied(const std::string& key, MonotonicTime now) const;
+  // Nothing is awaited any more.
+  bool Satisfied(const std::string& key) const;
+  // Something has been awaited for too long.
+  bool InDoubt(const std::string& key, MonotonicTime now) const;
   void Forget(const std::string& key) { entries_.erase(key); }
 
  private:
@@ -40,6 +44,9 @@ class OwnWrites {
  public:
   // Of an object that this informer will show, written on behalf of that key.
   void Wrote(const std::string& key, const sdk::Informer& informer, std::string_view version);
+  // An informer of that kind must show at least this version before the key is looked at again: an alias, for versions that
+  // were read and not written.
+  void MustReach(const std::string& key, const sdk::Informer& informer, std::string_view version) { Wrote(key, informer, version); }
   // Every informer has reached what was written for the key.
   bool Seen(const std::string& key);
   void Forget(const std::string& key) { entries_.erase(key); }

@@ -121,6 +121,16 @@ Task<Result<object::DocumentPtr>> GarbageCollector::Refresh(GraphNode node) {
 Task<Result<void>> GarbageCollector::FinishForeground(GraphNode node, object::DocumentPtr latest) {
   std::vector<std::string> blocking = graph_.BlockingDependentsOf(node.uid);
   if (blocking.empty()) {
+    // The graph may be late; what it does not show yet comes here again once it does, or has gone.
+    auto find = LiveDependents(node);
+    CO_TRY_ASSIGN(std::vector<GraphNode> live, co_await find);
+    bool blocked = std::ranges::any_of(live, [&](const GraphNode& dependent) {
+      return std::ranges::any_of(dependent.owners, [&](const OwnerReference& owner) { return owner.uid == node.uid && owner.blocks; });
+    });
+    if (blocked) {
+      controller_.EnqueueAfter(node.uid, kFirstRecheck);
+      co_return Done();
+    }
     auto remove = RemoveFinalizer(node, latest, kForegroundFinalizer);
     co_return co_await remove;
   }
@@ -130,11 +140,32 @@ Task<Result<void>> GarbageCollector::FinishForeground(GraphNode node, object::Do
   co_return Done();
 }
 
-Task<Result<void>> GarbageCollector::Orphan(GraphNode node, object::DocumentPtr latest) {
-  std::vector<Step> releases;
-  for (const std::string& dependent : graph_.DependentsOf(node.uid)) {
-    if (const GraphNode* other = graph_.Find(dependent)) releases.push_back(RemoveReferences(*other, {node.uid}));
+Task<Result<std::vector<GraphNode>>> GarbageCollector::LiveDependents(GraphNode node) {
+  std::vector<GraphNode> dependents;
+  for (const schema::Kind* kind : graph_.DependentKinds(node.kind->gvk.group, node.kind->gvk.kind)) {
+    sdk::ListOptions options;
+    options.metadata_only = true;
+    auto list = client_.List(*kind, node.ns, std::move(options));
+    CO_TRY_ASSIGN(sdk::ListResult items, co_await list);
+    for (const object::DocumentPtr& item : items.items) {
+      GraphNode dependent = NodeOf(*kind, item->root());
+      bool owned = std::ranges::any_of(dependent.owners, [&](const OwnerReference& owner) { return owner.uid == node.uid; });
+      if (owned) dependents.push_back(std::move(dependent));
+    }
   }
+  co_return dependents;
+}
+
+// What is not released now will be collected: the graph, which may be late, is not trusted with that.
+Task<Result<void>> GarbageCollector::Orphan(GraphNode node, object::DocumentPtr latest) {
+  auto find = LiveDependents(node);
+  CO_TRY_ASSIGN(std::vector<GraphNode> dependents, co_await find);
+  for (const std::string& uid : graph_.DependentsOf(node.uid)) {
+    const GraphNode* known = graph_.Find(uid);
+    if (known != nullptr && std::ranges::find(dependents, uid, &GraphNode::uid) == dependents.end()) dependents.push_back(*known);
+  }
+  std::vector<Step> releases;
+  for (const GraphNode& dependent : dependents) releases.push_back(RemoveReferences(dependent, {node.uid}));
   auto all = InParallel(runtime_, std::move(releases));
   std::vector<Result<void>> results = co_await all;
   CO_TRY(FirstError(results));

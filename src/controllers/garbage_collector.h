@@ -42,6 +42,8 @@ class GarbageCollector {
   Task<Result<object::DocumentPtr>> Refresh(GraphNode node);
   Step FinishForeground(GraphNode node, object::DocumentPtr latest);
   Step Orphan(GraphNode node, object::DocumentPtr latest);
+  // The node's dependents as the server has them, of the kinds that such owners are known to have.
+  Task<Result<std::vector<GraphNode>>> LiveDependents(GraphNode node);
   Task<Result<bool>> Collect(GraphNode node, object::DocumentPtr latest);
   Task<Result<Owners>> Classify(GraphNode node, std::vector<OwnerReference> references);
   Step ClassifyOne(GraphNode node, OwnerReference owner, Owners& owners);

@@ -1,157 +1,205 @@
 #include "controllers/namespace.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
-#include "homeostat/api/core/v1.h"
+#include "controllers/conditions.h"
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/api/registry.h"
-#include "homeostat/object/time.h"
 
 namespace homeostat::controllers {
 
 using api::core::v1::Namespace;
 using api::core::v1::NamespaceBuilder;
+using api::core::v1::Pod;
 using object::Value;
 
 namespace {
 
-// Every stored, namespaced kind that can be deleted, in one version each; pods first, so that what watches over them
-// (network policies, say) outlives them.
+// What holds finalizers takes as long as it takes; upstream looks again after half of that.
+constexpr int64_t kFinalizerSeconds = 15;
+constexpr Duration kFirstLook = std::chrono::milliseconds(500);
+
+const schema::Kind& PodKind() { return Pod::SchemaKind(); }
+
+// Every stored, namespaced kind that can be deleted, in one version each.
 std::vector<const schema::Kind*> ContentKinds() {
   std::vector<const schema::Kind*> kinds;
   for (const schema::Kind* kind : api::AllKinds()) {
-    bool wanted = kind->namespaced && !kind->virtual_kind && kind->served_by_default && kind->feature_gate.empty() &&
-                  kind->Allows(schema::kDelete) && kind->Allows(schema::kList);
+    bool usable = kind->namespaced && !kind->virtual_kind && kind->Allows(schema::kDelete) && kind->Allows(schema::kList);
+    if (!usable || !kind->served_by_default || !kind->feature_gate.empty()) continue;
     bool seen = std::ranges::any_of(kinds, [&](const schema::Kind* other) { return other->storage_prefix == kind->storage_prefix; });
-    if (wanted && !seen) kinds.push_back(kind);
+    if (!seen) kinds.push_back(kind);
   }
-  std::ranges::stable_partition(kinds, [](const schema::Kind* kind) { return kind->storage_prefix == "pods"; });
   return kinds;
 }
 
-std::string ResourceName(const schema::Kind& kind) { return std::string(kind.plural) + "." + std::string(kind.gvk.group); }
-
-// "pods. has 3 resource instances, …" with "has" as the link.
-std::string Join(const std::vector<std::pair<std::string, size_t>>& counts, std::string_view link) {
+template <class Form>
+std::string Listed(const std::map<std::string, size_t>& counts, Form form) {
   std::string text;
-  for (const auto& [name, count] : counts) {
-    if (!text.empty()) text += ", ";
-    text += name + " " + std::string(link) + " " + std::to_string(count) + " resource instances";
-  }
+  for (const auto& [name, count] : counts) text += (text.empty() ? "" : ", ") + form(name, std::to_string(count));
   return text;
 }
 
-void SetCondition(NamespaceBuilder& ns, const Namespace& before, std::string_view type, bool faulty, std::string_view reason,
-                  std::string_view message, std::string_view now) {
-  auto status = ns.mutable_status();
-  size_t index = 0;
-  for (auto condition : before.status().conditions()) {
-    if (condition.type() == type) {
-      auto changed = status.mutable_conditions(index);
-      std::string_view value = faulty ? "True" : "False";
-      if (condition.status() != value) changed.set_last_transition_time(now);
-      changed.set_status(value).set_reason(reason).set_message(message);
-      return;
-    }
-    ++index;
+std::string Joined(std::vector<std::string> texts) {
+  std::ranges::sort(texts);
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
+  return joined;
+}
+
+// Sets a condition where it stands; says whether anything changed.
+bool SetInPlace(Conditions& conditions, std::string_view type, bool fault, std::string reason, std::string message, WallTime now) {
+  std::string status = fault ? "True" : "False";
+  auto known = std::ranges::find(conditions, type, &Condition::type);
+  if (known == conditions.end()) {
+    conditions.push_back({std::string(type), status, std::move(reason), std::move(message), {}, TimeText(now)});
+    return true;
   }
-  status.add_conditions().set_type(type).set_status(faulty ? "True" : "False").set_reason(reason).set_message(message)
-      .set_last_transition_time(now);
+  bool same = known->status == status && known->reason == reason && known->message == message;
+  if (known->status != status) known->last_transition_time = TimeText(now);
+  known->status = std::move(status);
+  known->reason = std::move(reason);
+  known->message = std::move(message);
+  return !same;
 }
 
 }  // namespace
 
-NamespaceController::NamespaceController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers)
+NamespaceController::NamespaceController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, NamespaceOptions options)
     : runtime_(runtime),
       client_(std::move(client)),
+      options_(std::move(options)),
       namespaces_(informers.For<Namespace>()),
-      controller_(runtime, {.name = "namespace"}, [this](std::string key) { return Reconcile(std::move(key)); }) {
+      controller_(runtime, {.name = "namespace", .workers = options_.workers, .backoff = {}, .log = client_.options().log},
+                  [this](std::string key) { return Reconcile(std::move(key)); }) {
+  if (options_.kinds.empty()) options_.kinds = ContentKinds();
   controller_.WatchMapped(namespaces_, [](const sdk::Change& change) -> std::vector<std::string> {
     if (!change.current || !sdk::meta::IsDeleting(change.current->root())) return {};
     return {std::string(sdk::meta::Name(change.current->root()))};
   });
 }
 
-Task<NamespaceController::Remaining> NamespaceController::DeleteContent(std::string name) {
-  Remaining remaining;
-  std::map<std::string, size_t> finalizers;
-  for (const schema::Kind* kind : ContentKinds()) {
+Task<Result<void>> NamespaceController::DeleteEach(const schema::Kind& kind, std::string name) {
+  sdk::ListOptions list;
+  list.metadata_only = true;
+  auto call = client_.List(kind, name, std::move(list));
+  CO_TRY_ASSIGN(sdk::ListResult items, co_await call);
+  for (const object::DocumentPtr& item : items.items) {
     sdk::DeleteOptions options;
     options.propagation_policy = "Background";
-    auto deletion = client_.DeleteCollection(*kind, name, {}, options);
-    auto deleted = co_await std::move(deletion);
-    if (!deleted && deleted.error().code() != 404 && deleted.error().code() != 405) remaining.fault = deleted.error().message();
-    auto list = client_.List(*kind, name, {});
-    auto left = co_await std::move(list);
-    if (!left || left->items.empty()) continue;
-    remaining.kinds.emplace_back(ResourceName(*kind), left->items.size());
-    for (const object::DocumentPtr& item : left->items) {
-      for (const Value& finalizer : item->root().Path({"metadata", "finalizers"}).items()) ++finalizers[std::string(finalizer.AsString())];
-      int64_t grace = item->root().Path({"metadata", "deletionGracePeriodSeconds"}).AsInt();
-      remaining.wait = std::max<Duration>(remaining.wait, std::chrono::seconds(std::min<int64_t>(grace / 2 + 1, 15)));
-    }
-    // Pods go before anything else does.
-    if (kind->storage_prefix == "pods") break;
+    auto deletion = client_.Delete(kind, name, std::string(sdk::meta::Name(item->root())), options);
+    Result<void> deleted = co_await deletion;
+    if (!deleted && !deleted.error().IsNotFound() && deleted.error().code() != 405) co_return deleted;
   }
-  remaining.finalizers.assign(finalizers.begin(), finalizers.end());
-  co_return remaining;
+  co_return Done();
+}
+
+Task<Result<void>> NamespaceController::DeleteKind(const schema::Kind& kind, std::string name, Remaining& remaining) {
+  bool pods = &kind == &PodKind();
+  sdk::DeleteOptions options;
+  options.propagation_policy = "Background";
+  auto deletion = kind.Allows(schema::kDeleteCollection) ? client_.DeleteCollection(kind, name, {}, options) : DeleteEach(kind, name);
+  Result<void> deleted = co_await deletion;
+  if (!deleted && deleted.error().code() != 404 && deleted.error().code() != 405) co_return deleted;
+  sdk::ListOptions list;
+  list.metadata_only = !pods;
+  auto call = client_.List(kind, name, std::move(list));
+  CO_TRY_ASSIGN(sdk::ListResult left, co_await call);
+  if (left.items.empty()) co_return Done();
+  remaining.kinds[std::string(kind.plural) + "." + std::string(kind.gvk.group)] = left.items.size();
+  for (const object::DocumentPtr& item : left.items) {
+    for (const Value& finalizer : item->root().Path({"metadata", "finalizers"}).items()) ++remaining.finalizers[std::string(finalizer.AsString())];
+    if (pods) remaining.grace_seconds = std::max(remaining.grace_seconds, Pod(item->root()).metadata().deletion_grace_period_seconds());
+  }
+  co_return Done();
+}
+
+Task<Result<void>> NamespaceController::DeleteContent(std::string name, Remaining& remaining) {
+  for (bool pods : {true, false}) {
+    for (const schema::Kind* kind : options_.kinds) {
+      if ((kind == &PodKind()) != pods) continue;
+      auto deletion = DeleteKind(*kind, name, remaining);
+      Result<void> deleted = co_await deletion;
+      if (!deleted) remaining.faults.push_back(deleted.error().message());
+    }
+    if (!remaining.kinds.empty()) co_return Done();
+  }
+  co_return Done();
 }
 
 Task<Result<void>> NamespaceController::WriteConditions(object::DocumentPtr document, Remaining remaining) {
-  Namespace before(document->root());
-  NamespaceBuilder ns{schema::Subtree(document)};
-  ns.mutable_status().set_phase("Terminating");
-  std::string now = object::FormatTime(object::Timestamp::FromClock(runtime_.WallNow()));
-  bool content = !remaining.kinds.empty(), held = !remaining.finalizers.empty(), fault = !remaining.fault.empty();
-  SetCondition(ns, ns.View(), "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered", now);
-  SetCondition(ns, ns.View(), "NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", "All legacy kube types successfully parsed", now);
-  SetCondition(ns, ns.View(), "NamespaceDeletionContentFailure", fault, fault ? "ContentDeletionFailed" : "ContentDeleted",
-               fault ? "Failed to delete all resource types, 1 remaining: " + remaining.fault
-                     : "All content successfully deleted, may be waiting on finalization", now);
-  SetCondition(ns, ns.View(), "NamespaceContentRemaining", content, content ? "SomeResourcesRemain" : "ContentRemoved",
-               content ? "Some resources are remaining: " + Join(remaining.kinds, "has") : "All content successfully removed", now);
-  SetCondition(ns, ns.View(), "NamespaceFinalizersRemaining", held, held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
-               held ? "Some content in the namespace has finalizers remaining: " + Join(remaining.finalizers, "in")
-                    : "All content-preserving finalizers finished", now);
-  sdk::Object<Namespace> next(ns.Freeze());
-  if (object::Equal(next->status().Raw(), before.status().Raw())) co_return Done();
-  auto update = client_.UpdateStatus<Namespace>(next);
-  CO_TRY(co_await std::move(update));
+  Namespace ns(document->root());
+  Conditions conditions = ReadConditions(ns.status().conditions());
+  WallTime now = runtime_.WallNow();
+  bool fault = !remaining.faults.empty(), content = !remaining.kinds.empty(), held = !remaining.finalizers.empty();
+  size_t faults = remaining.faults.size();
+  bool changed = ns.status().phase() != "Terminating";
+  auto set = [&](std::string_view type, bool value, std::string reason, std::string message) {
+    changed |= SetInPlace(conditions, type, value, std::move(reason), std::move(message), now);
+  };
+  set("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered");
+  set("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", "All legacy kube types successfully parsed");
+  set("NamespaceDeletionContentFailure", fault, fault ? "ContentDeletionFailed" : "ContentDeleted",
+      fault ? "Failed to delete all resource types, " + std::to_string(faults) + " remaining: " + Joined(std::move(remaining.faults))
+            : "All content successfully deleted, may be waiting on finalization");
+  set("NamespaceContentRemaining", content, content ? "SomeResourcesRemain" : "ContentRemoved",
+      content ? "Some resources are remaining: " + Listed(remaining.kinds, [](const std::string& name, const std::string& count) {
+        return name + " has " + count + " resource instances";
+      }) : "All content successfully removed");
+  set("NamespaceFinalizersRemaining", held, held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
+      held ? "Some content in the namespace has finalizers remaining: " + Listed(remaining.finalizers, [](const std::string& name, const std::string& count) {
+        return name + " in " + count + " resource instances";
+      }) : "All content-preserving finalizers finished");
+  if (!changed) co_return Done();
+  NamespaceBuilder next{schema::Subtree(document)};
+  auto status = next.mutable_status();
+  status.set_phase("Terminating");
+  controllers::WriteConditions(status, conditions);
+  auto update = client_.UpdateStatus<Namespace>(sdk::Object<Namespace>(next.Freeze()));
+  CO_TRY(co_await update);
   co_return Done();
 }
 
 Task<Result<void>> NamespaceController::Finalize(object::DocumentPtr document) {
-  Namespace before(document->root());
-  NamespaceBuilder ns{schema::Subtree(document)};
-  auto spec = ns.mutable_spec();
+  NamespaceBuilder next{schema::Subtree(document)};
+  auto spec = next.mutable_spec();
   spec.clear_finalizers();
-  for (std::string_view finalizer : before.spec().finalizers()) if (finalizer != "kubernetes") spec.add_finalizers(finalizer);
-  auto update = client_.Update(Namespace::SchemaKind(), ns.Freeze(), "finalize");
-  auto updated = co_await std::move(update);
+  for (std::string_view finalizer : Namespace(document->root()).spec().finalizers()) {
+    if (finalizer != "kubernetes") spec.add_finalizers(finalizer);
+  }
+  auto update = client_.Update(Namespace::SchemaKind(), next.Freeze(), "finalize");
+  Result<object::DocumentPtr> updated = co_await update;
   if (!updated && !updated.error().IsNotFound()) co_return Fail(updated.error());
   co_return Done();
 }
 
 Task<Result<sdk::ReconcileOutcome>> NamespaceController::Reconcile(std::string name) {
   auto get = client_.Get<Namespace>("", name);
-  auto got = co_await std::move(get);
-  if (!got && got.error().IsNotFound()) co_return sdk::ReconcileOutcome();
-  if (!got) co_return Fail(got.error());
-  sdk::Object<Namespace> ns = *got;
-  if (!sdk::meta::IsDeleting(ns->Raw()) || ns->spec().finalizers().empty()) co_return sdk::ReconcileOutcome();
-  auto content = DeleteContent(name);
-  Remaining remaining = co_await std::move(content);
-  bool done = remaining.kinds.empty() && remaining.fault.empty();
-  Duration wait = std::max<Duration>(remaining.wait, std::chrono::seconds(1));
-  if (!done) {
-    auto write = WriteConditions(ns.document(), std::move(remaining));
-    CO_TRY(co_await std::move(write));
-    co_return sdk::ReconcileOutcome{wait};
+  Result<sdk::Object<Namespace>> got = co_await get;
+  if (!got && !got.error().IsNotFound()) co_return Fail(got.error());
+  bool done = !got || !sdk::meta::IsDeleting((*got)->Raw()) ||
+              std::ranges::none_of((*got)->spec().finalizers().Raw().items(), [](const Value& f) { return f.AsString() == "kubernetes"; });
+  if (done) {
+    looks_.erase(name);
+    co_return sdk::ReconcileOutcome();
   }
-  auto finalize = Finalize(ns.document());
-  CO_TRY(co_await std::move(finalize));
-  co_return sdk::ReconcileOutcome();
+  Remaining remaining;
+  auto deletion = DeleteContent(name, remaining);
+  CO_TRY(co_await deletion);
+  if (remaining.empty()) {
+    auto finalize = Finalize(got->document());
+    CO_TRY(co_await finalize);
+    looks_.erase(name);
+    co_return sdk::ReconcileOutcome();
+  }
+  auto write = WriteConditions(got->document(), remaining);
+  CO_TRY(co_await write);
+  if (!remaining.faults.empty()) co_return Fail(SystemError(Joined(remaining.faults)));
+  // Half of what it may take, and sooner at first: mostly it takes less.
+  int64_t estimate = std::max(remaining.grace_seconds, remaining.finalizers.empty() ? 0 : kFinalizerSeconds);
+  int look = std::min(looks_[name]++, 10);
+  co_return sdk::ReconcileOutcome{std::min<Duration>(kFirstLook * (int64_t{1} << look), std::chrono::seconds(estimate / 2 + 1))};
 }
 
 }  // namespace homeostat::controllers

@@ -1,11 +1,12 @@
 #include "controllers/node_lifecycle.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "controllers/conditions.h"
+#include "controllers/pods.h"
 #include "homeostat/api/coordination/v1.h"
-#include "homeostat/api/core/v1.h"
 #include "homeostat/api/core/v1_builders.h"
-#include "homeostat/object/time.h"
 
 namespace homeostat::controllers {
 
@@ -17,90 +18,14 @@ using api::core::v1::PodBuilder;
 
 namespace {
 
-constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
-constexpr std::string_view kUnreachable = "node.kubernetes.io/unreachable";
-constexpr std::string_view kUnschedulable = "node.kubernetes.io/unschedulable";
+constexpr std::string_view kLeaseNamespace = "kube-node-lease/";
+constexpr std::string_view kExcluded = "node.kubernetes.io/exclude-disruption";
+// What the node itself keeps up to date, and what is unknown once it is silent.
+constexpr std::string_view kReported[] = {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"};
 
-std::string_view ReadyStatus(const Node& node) {
-  for (auto condition : node.status().conditions()) if (condition.type() == "Ready") return condition.status();
-  return "Unknown";
-}
-
-struct Taint {
-  std::string_view key, effect;
-};
-
-// The taints that a node's state calls for.
-std::vector<Taint> WantedTaints(const Node& node) {
-  std::vector<Taint> taints;
-  std::string_view ready = ReadyStatus(node);
-  if (ready != "True") {
-    std::string_view key = ready == "False" ? kNotReady : kUnreachable;
-    taints.push_back({key, "NoSchedule"});
-    taints.push_back({key, "NoExecute"});
-  }
-  for (auto condition : node.status().conditions()) {
-    if (condition.status() != "True") continue;
-    if (condition.type() == "MemoryPressure") taints.push_back({"node.kubernetes.io/memory-pressure", "NoSchedule"});
-    if (condition.type() == "DiskPressure") taints.push_back({"node.kubernetes.io/disk-pressure", "NoSchedule"});
-    if (condition.type() == "PIDPressure") taints.push_back({"node.kubernetes.io/pid-pressure", "NoSchedule"});
-    if (condition.type() == "NetworkUnavailable") taints.push_back({"node.kubernetes.io/network-unavailable", "NoSchedule"});
-  }
-  if (node.spec().unschedulable()) taints.push_back({kUnschedulable, "NoSchedule"});
-  return taints;
-}
-
-// Taints this controller sets and removes; others belong to people.
-bool IsOurs(std::string_view key) { return key.starts_with("node.kubernetes.io/") && key != "node.kubernetes.io/out-of-service"; }
-
-// The node with the taints it should have; the same document if it has them.
-object::DocumentPtr WithTaints(const object::DocumentPtr& document, std::string_view now) {
-  Node node(document->root());
-  std::vector<Taint> wanted = WantedTaints(node);
-  auto wants = [&](std::string_view key, std::string_view effect) {
-    return std::ranges::any_of(wanted, [&](const Taint& t) { return t.key == key && t.effect == effect; });
-  };
-  bool same = true;
-  size_t ours = 0;
-  for (auto taint : node.spec().taints()) {
-    if (!IsOurs(taint.key())) continue;
-    ++ours;
-    same = same && wants(taint.key(), taint.effect());
-  }
-  if (same && ours == wanted.size()) return document;
-  NodeBuilder next{schema::Subtree(document)};
-  auto spec = next.mutable_spec();
-  spec.clear_taints();
-  for (auto taint : node.spec().taints()) {
-    if (IsOurs(taint.key()) && !wants(taint.key(), taint.effect())) continue;
-    auto kept = spec.add_taints();
-    kept.set_key(taint.key()).set_effect(taint.effect());
-    if (!taint.value().empty()) kept.set_value(taint.value());
-    if (!taint.time_added().empty()) kept.set_time_added(taint.time_added());
-    std::erase_if(wanted, [&](const Taint& t) { return t.key == taint.key() && t.effect == taint.effect(); });
-  }
-  for (const Taint& taint : wanted) {
-    auto added = spec.add_taints();
-    added.set_key(taint.key).set_effect(taint.effect);
-    if (taint.effect == "NoExecute") added.set_time_added(now);
-  }
-  return next.Freeze();
-}
-
-// How long the pod stays on a node with that taint: nullopt for ever.
-std::optional<Duration> TimeOn(const Pod& pod, std::string_view taint_key) {
-  std::optional<Duration> longest = Duration(0);
-  bool tolerates = false;
-  for (auto toleration : pod.spec().tolerations()) {
-    bool key_fits = toleration.key() == taint_key || (toleration.key().empty() && toleration.operator_() == "Exists");
-    bool effect_fits = toleration.effect().empty() || toleration.effect() == "NoExecute";
-    if (!key_fits || !effect_fits) continue;
-    if (!toleration.has_toleration_seconds()) return std::nullopt;
-    Duration time = std::chrono::seconds(std::max<int64_t>(0, toleration.toleration_seconds()));
-    longest = tolerates ? std::min(*longest, time) : time;
-    tolerates = true;
-  }
-  return longest;
+std::string ZoneOf(const Node& node) {
+  auto labels = node.metadata().labels();
+  return std::string(labels.Get("topology.kubernetes.io/region")) + "/" + std::string(labels.Get("topology.kubernetes.io/zone"));
 }
 
 }  // namespace
@@ -114,92 +39,195 @@ NodeLifecycleController::NodeLifecycleController(Runtime& runtime, sdk::Client c
       leases_(informers.For<Lease>()),
       pods_(informers.For<Pod>()),
       events_(runtime, client_, "node-controller"),
+      pacer_(options.pace),
+      controller_(runtime, {.name = "node_lifecycle_controller", .workers = options.workers, .backoff = {}, .log = client_.options().log},
+                  [this](std::string name) { return Reconcile(std::move(name)); }),
       group_(runtime) {
-  pods_.AddIndex("node", [](const object::Value& pod, std::vector<std::string>& values) {
-    std::string_view node = Pod(pod).spec().node_name();
-    if (!node.empty()) values.emplace_back(node);
-  });
+  AddNodeIndex(pods_);
+  controller_.Watch(nodes_);
 }
 
-void NodeLifecycleController::Start() { group_.Spawn(Run()); }
+void NodeLifecycleController::Start() {
+  controller_.Start();
+  group_.Spawn(Run());
+}
+
+Task<Result<sdk::ReconcileOutcome>> NodeLifecycleController::Reconcile(std::string name) {
+  NodeObject node(nodes_.Get(name));
+  if (!node) co_return sdk::ReconcileOutcome();
+  TaintChange change = NoScheduleChange(*node);
+  TaintChange leaving = NoExecuteChange(*node, false);
+  std::ranges::copy(leaving.add, std::back_inserter(change.add));
+  std::ranges::copy(leaving.remove, std::back_inserter(change.remove));
+  auto write = ChangeTaints(node, std::move(change));
+  CO_TRY(co_await write);
+  co_return sdk::ReconcileOutcome();
+}
+
+Task<Result<NodeLifecycleController::NodeObject>> NodeLifecycleController::ChangeTaints(NodeObject node, TaintChange change) {
+  if (change.empty()) co_return node;
+  auto update = client_.Update<Node>(NodeObject(WithTaints(node.document(), change, TimeText(runtime_.WallNow()))));
+  Result<NodeObject> updated = co_await update;
+  if (!updated && updated.error().IsNotFound()) co_return node;
+  co_return updated;
+}
 
 Task<void> NodeLifecycleController::Run() {
   for (sdk::Informer* informer : {&nodes_, &leases_, &pods_}) {
-    auto wait = informer->WaitForSync();
-    co_await std::move(wait);
+    auto sync = informer->WaitForSync();
+    co_await sync;
   }
   while (true) {
-    for (const object::DocumentPtr& node : nodes_.List()) {
-      auto look = Look(node);
-      co_await std::move(look);
-    }
-    std::erase_if(seen_, [&](const auto& entry) { return !nodes_.Get(entry.first); });
+    auto monitor = MonitorAll();
+    co_await monitor;
     auto pause = Sleep(runtime_, options_.monitor_period);
-    co_await std::move(pause);
+    co_await pause;
   }
 }
 
-// A node lives while its Lease or the times of its conditions go on.
-bool NodeLifecycleController::IsAlive(const object::Value& object) {
-  Node node(object);
-  std::string name(node.metadata().name()), renewed, heartbeat;
-  if (object::DocumentPtr lease = leases_.Get("kube-node-lease/" + name)) renewed = Lease(lease->root()).spec().renew_time();
-  for (auto condition : node.status().conditions()) {
-    if (condition.type() == "Ready") heartbeat = condition.last_heartbeat_time();
-  }
-  Seen& seen = seen_.try_emplace(name, Seen{renewed, heartbeat, runtime_.Now()}).first->second;
-  if (seen.renewed != renewed || seen.heartbeat != heartbeat) seen = {renewed, heartbeat, runtime_.Now()};
-  return runtime_.Now() - seen.at < options_.grace_period;
-}
-
-Task<void> NodeLifecycleController::Look(object::DocumentPtr document) {
-  std::string name(sdk::meta::Name(document->root()));
-  std::string now = object::FormatTime(object::Timestamp::FromClock(runtime_.WallNow()));
-  if (!IsAlive(document->root()) && ReadyStatus(Node(document->root())) != "Unknown") {
-    NodeBuilder next{schema::Subtree(document)};
-    auto status = next.mutable_status();
-    size_t index = 0;
-    for (auto condition : Node(document->root()).status().conditions()) {
-      auto changed = status.mutable_conditions(index++);
-      if (condition.status() != "Unknown") changed.set_last_transition_time(now);
-      changed.set_status("Unknown").set_reason("NodeStatusUnknown").set_message("Kubelet stopped posting node status.");
+void NodeLifecycleController::NoticeNewAndGone(const std::vector<NodeObject>& nodes) {
+  std::map<std::string, NodeObject> now;
+  for (const NodeObject& node : nodes) {
+    std::string name(node->metadata().name());
+    if (!known_.contains(name)) {
+      events_.Record(Node::SchemaKind(), node->Raw(), "Normal", "RegisteredNode",
+                     "Node " + name + " event: Registered Node " + name + " in Controller");
     }
-    auto update = client_.UpdateStatus<Node>(sdk::Object<Node>(next.Freeze()));
-    auto updated = co_await std::move(update);
-    if (!updated) co_return;  // the next round tries again
-    document = updated->document();
-    events_.Record(Node::SchemaKind(), document->root(), "Normal", "NodeNotReady", "Node " + name + " status is now: NodeNotReady");
+    now.emplace(std::move(name), node);
   }
-  object::DocumentPtr tainted = WithTaints(document, now);
-  if (tainted != document) {
-    auto update = client_.Update<Node>(sdk::Object<Node>(tainted));
-    auto updated = co_await std::move(update);
-    if (!updated) co_return;
+  for (const auto& [name, node] : known_) {
+    if (now.contains(name)) continue;
+    events_.Record(Node::SchemaKind(), node->Raw(), "Normal", "RemovingNode",
+                   "Node " + name + " event: Removing Node " + name + " from Controller");
+    health_.Forget(name);
+    pods_to_mark_.erase(name);
   }
-  if (ReadyStatus(Node(tainted->root())) == "True") {
-    tainted_since_.erase(name);
-    co_return;
-  }
-  tainted_since_.try_emplace(name, runtime_.Now());
-  auto evict = EvictPods(name);
-  co_await std::move(evict);
+  known_ = std::move(now);
 }
 
-Task<void> NodeLifecycleController::EvictPods(std::string node) {
-  object::DocumentPtr document = nodes_.Get(node);
-  if (!document) co_return;
-  std::string_view key = ReadyStatus(Node(document->root())) == "False" ? kNotReady : kUnreachable;
-  MonotonicTime since = tainted_since_[node];
-  for (const object::DocumentPtr& one : pods_.ByIndex("node", node)) {
-    Pod pod(one->root());
-    if (sdk::meta::IsDeleting(pod.Raw())) continue;
-    std::optional<Duration> stays = TimeOn(pod, key);
-    if (!stays || runtime_.Now() - since < *stays) continue;
-    events_.Record(Pod::SchemaKind(), pod.Raw(), "Normal", "TaintManagerEviction",
-                   "Marking for deletion Pod " + std::string(pod.metadata().namespace_()) + "/" + std::string(pod.metadata().name()));
-    auto deletion = client_.Delete<Pod>(std::string(pod.metadata().namespace_()), std::string(pod.metadata().name()));
-    (void)co_await std::move(deletion);  // gone already, or tried again in the next round
+Task<void> NodeLifecycleController::MonitorAll() {
+  std::vector<NodeObject> nodes = sdk::Lister<Node>(nodes_).List();
+  NoticeNewAndGone(nodes);
+  std::map<std::string, ZoneCount> zones;
+  std::vector<NodeObject> lost;
+  for (NodeObject& node : nodes) {
+    auto monitor = Monitor(node);
+    Result<NodeObject> current = co_await monitor;
+    if (!current) {
+      // Nothing is decided about a node that could not be written; the next round looks again.
+      client_.options().log.Warning("Could not update a node's health", {{"node", node->metadata().name()}, {"err", current.error()}});
+      continue;
+    }
+    bool ready = ReadyStatus(**current) == "True";
+    if (!(*current)->metadata().labels().contains(kExcluded)) ++(ready ? zones[ZoneOf(**current)].ready : zones[ZoneOf(**current)].not_ready);
+    if (!ready) lost.push_back(*current);
   }
+  EvictionPacer::Turn turn = pacer_.Update(zones);
+  if (turn == EvictionPacer::Turn::kRegained) health_.Reset(runtime_.Now());
+  for (const NodeObject& node : lost) {
+    TaintChange change = NoExecuteChange(*node, false);
+    if (turn == EvictionPacer::Turn::kAllLost) {
+      // It is we who are cut off: nobody is to be driven away.
+      change = {};
+      for (std::string_view key : {kNotReadyTaint, kUnreachableTaint}) {
+        if (HasTaint(*node, {key, "NoExecute"})) change.remove.push_back({key, "NoExecute"});
+      }
+    } else if (change.empty() && !NoExecuteChange(*node, true).empty() && pacer_.Take(ZoneOf(*node), runtime_.Now())) {
+      change = NoExecuteChange(*node, true);
+    }
+    auto write = ChangeTaints(node, std::move(change));
+    Result<NodeObject> written = co_await write;
+    if (!written && !written.error().IsConflict()) {
+      client_.options().log.Warning("Could not taint a node", {{"node", node->metadata().name()}, {"err", written.error()}});
+    }
+  }
+}
+
+NodeSigns NodeLifecycleController::SignsOf(const NodeObject& node) const {
+  NodeSigns signs;
+  for (auto condition : node->status().conditions()) {
+    if (condition.type() != "Ready") continue;
+    signs.has_ready = true;
+    signs.heartbeat = condition.last_heartbeat_time();
+  }
+  object::DocumentPtr lease = leases_.Get(std::string(kLeaseNamespace) + std::string(node->metadata().name()));
+  if (lease) signs.lease_renewed = Lease(lease->root()).spec().renew_time();
+  return signs;
+}
+
+Task<Result<NodeLifecycleController::NodeObject>> NodeLifecycleController::Monitor(NodeObject node) {
+  std::string name(node->metadata().name());
+  auto created = object::ParseTime(node->metadata().creation_timestamp());
+  Duration age = created ? std::max<Duration>(Duration(0), runtime_.WallNow() - created->ToClock()) : Duration(0);
+  NodeSigns signs = SignsOf(node);
+  Duration silent = health_.Observe(name, signs, age, runtime_.Now());
+  bool was_ready = ReadyStatus(*node) == "True";
+  if (silent > (signs.has_ready ? options_.grace_period : options_.startup_grace_period)) {
+    auto mark = MarkUnknown(node);
+    CO_TRY_ASSIGN(node, co_await mark);
+  }
+  bool is_ready = ReadyStatus(*node) == "True";
+  if (was_ready && !is_ready) {
+    events_.Record(Node::SchemaKind(), node->Raw(), "Normal", "NodeNotReady", "Node " + name + " status is now: NodeNotReady");
+    pods_to_mark_.insert(name);
+  }
+  if (is_ready) pods_to_mark_.erase(name);
+  if (pods_to_mark_.contains(name)) {
+    auto pods = MarkPodsNotReady(name);
+    Result<void> marked = co_await pods;
+    if (marked) pods_to_mark_.erase(name);
+  }
+  co_return node;
+}
+
+Task<Result<NodeLifecycleController::NodeObject>> NodeLifecycleController::MarkUnknown(NodeObject node) {
+  NodeBuilder next{schema::Subtree(node.document())};
+  auto status = next.mutable_status();
+  std::string now = TimeText(runtime_.WallNow());
+  Conditions conditions = ReadConditions(node->status().conditions());
+  bool changed = false;
+  for (std::string_view type : kReported) {
+    auto known = std::ranges::find(conditions, type, &Condition::type);
+    if (known != conditions.end() && known->status == "Unknown") continue;
+    changed = true;
+    if (known == conditions.end()) {
+      auto condition = status.add_conditions();
+      condition.set_type(type).set_status("Unknown").set_reason("NodeStatusNeverUpdated").set_message("Kubelet never posted node status.");
+      condition.set_last_heartbeat_time(node->metadata().creation_timestamp()).set_last_transition_time(now);
+    } else {
+      auto condition = status.mutable_conditions(static_cast<size_t>(known - conditions.begin()));
+      condition.set_status("Unknown").set_reason("NodeStatusUnknown").set_message("Kubelet stopped posting node status.");
+      condition.set_last_transition_time(now);
+    }
+  }
+  if (!changed) co_return node;
+  auto update = client_.UpdateStatus<Node>(NodeObject(next.Freeze()));
+  Result<NodeObject> updated = co_await update;
+  co_return updated;
+}
+
+Task<Result<void>> NodeLifecycleController::MarkPodsNotReady(std::string node) {
+  Result<void> outcome = Done();
+  for (const object::DocumentPtr& document : pods_.ByIndex(kNodeIndex, node)) {
+    Pod pod(document->root());
+    if (!IsPodReady(pod)) continue;
+    PodBuilder next{schema::Subtree(document)};
+    size_t index = 0;
+    for (auto condition : pod.status().conditions()) {
+      if (condition.type() == "Ready") {
+        next.mutable_status().mutable_conditions(index).set_status("False").set_last_transition_time(TimeText(runtime_.WallNow()));
+      }
+      ++index;
+    }
+    auto update = client_.UpdateStatus<Pod>(sdk::Object<Pod>(next.Freeze()));
+    Result<sdk::Object<Pod>> updated = co_await update;
+    if (updated) {
+      events_.Record(Pod::SchemaKind(), pod.Raw(), "Warning", "NodeNotReady", "Node is not ready");
+    } else if (!updated.error().IsNotFound()) {
+      outcome = Fail(updated.error());
+    }
+  }
+  co_return outcome;
 }
 
 }  // namespace homeostat::controllers

@@ -11,6 +11,8 @@ using object::Value;
 
 constexpr size_t kAbsentRemembered = 500;
 
+}  // namespace
+
 GraphNode NodeOf(const schema::Kind& kind, const Value& object) {
   GraphNode node;
   node.kind = &kind;
@@ -23,8 +25,6 @@ GraphNode NodeOf(const schema::Kind& kind, const Value& object) {
   node.orphan = HasFinalizer(object, kOrphanFinalizer);
   return node;
 }
-
-}  // namespace
 
 bool HasFinalizer(const Value& object, std::string_view name) {
   return std::ranges::any_of(object.Path({"metadata", "finalizers"}).items(), [&](const Value& f) { return f.AsString() == name; });
@@ -45,7 +45,16 @@ std::vector<OwnerReference> OwnersOf(const Value& object) {
 }
 
 void OwnerGraph::Link(const GraphNode& node) {
-  for (const OwnerReference& owner : node.owners) dependents_[owner.uid].insert(node.uid);
+  for (const OwnerReference& owner : node.owners) {
+    dependents_[owner.uid].insert(node.uid);
+    std::vector<const schema::Kind*>& kinds = dependent_kinds_[{std::string(owner.group()), owner.kind}];
+    if (std::ranges::find(kinds, node.kind) == kinds.end()) kinds.push_back(node.kind);
+  }
+}
+
+std::vector<const schema::Kind*> OwnerGraph::DependentKinds(std::string_view group, std::string_view kind) const {
+  auto found = dependent_kinds_.find({std::string(group), std::string(kind)});
+  return found == dependent_kinds_.end() ? std::vector<const schema::Kind*>() : found->second;
 }
 
 void OwnerGraph::Unlink(const GraphNode& node) {

@@ -12,10 +12,12 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "homeostat/object/value.h"
@@ -47,6 +49,8 @@ struct GraphNode {
   bool WaitsForOrphaning() const { return deleting && orphan; }
 };
 
+GraphNode NodeOf(const schema::Kind& kind, const object::Value& object);
+
 class OwnerGraph {
  public:
   // Takes in an object as it is now; gives the uids that are to be looked at because of it.
@@ -61,6 +65,8 @@ class OwnerGraph {
   std::vector<std::string> BlockingDependentsOf(std::string_view uid) const;
   // The owner is here, and is what the reference says: of that group, kind and name, in the dependent's namespace or in none.
   bool Knows(const OwnerReference& owner, std::string_view dependent_namespace) const;
+  // Kinds of which some object has ever named an owner of that group and kind.
+  std::vector<const schema::Kind*> DependentKinds(std::string_view group, std::string_view kind) const;
   size_t size() const { return nodes_.size(); }
 
  private:
@@ -71,6 +77,7 @@ class OwnerGraph {
 
   std::unordered_map<std::string, GraphNode> nodes_;
   std::unordered_map<std::string, std::unordered_set<std::string>> dependents_;  // by owner's uid
+  std::map<std::pair<std::string, std::string>, std::vector<const schema::Kind*>> dependent_kinds_;
 };
 
 // Owners that are known not to exist, in a namespace. A uid never comes back, so that it need not be looked up for each of a

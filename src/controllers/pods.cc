@@ -1,6 +1,7 @@
 #include "controllers/pods.h"
 
-#include "homeostat/object/time.h"
+#include "controllers/conditions.h"
+#include "homeostat/object/json.h"
 
 namespace homeostat::controllers {
 
@@ -39,6 +40,27 @@ std::optional<Duration> TimeUntilAvailable(const Pod& pod, int32_t min_ready_sec
 bool IsPodTerminal(const Pod& pod) { return pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed"; }
 bool IsPodActive(const Pod& pod) { return !IsPodTerminal(pod) && !sdk::meta::IsDeleting(pod.Raw()); }
 bool IsPodTerminating(const Pod& pod) { return !IsPodTerminal(pod) && sdk::meta::IsDeleting(pod.Raw()); }
+
+Bytes PodStatusPatch(const Pod& pod, std::string_view phase, std::string_view reason, std::string_view message, WallTime now) {
+  std::string patch = "{\"metadata\":{\"uid\":";
+  object::AppendJsonString(patch, pod.metadata().uid());
+  patch += "},\"status\":{";
+  if (!phase.empty()) {
+    patch += "\"phase\":";
+    object::AppendJsonString(patch, phase);
+  }
+  if (!reason.empty()) {
+    patch += phase.empty() ? "" : ",";
+    patch += "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":";
+    object::AppendJsonString(patch, reason);
+    patch += ",\"message\":";
+    object::AppendJsonString(patch, message);
+    patch += ",\"lastTransitionTime\":";
+    object::AppendJsonString(patch, TimeText(now));
+    patch += "}]";
+  }
+  return Bytes(patch + "}}");
+}
 
 void AddNodeIndex(sdk::Informer& pods) {
   pods.AddIndex(std::string(kNodeIndex), [](const object::Value& pod, std::vector<std::string>& values) {

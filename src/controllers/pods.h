@@ -26,6 +26,10 @@ bool IsPodActive(const api::core::v1::Pod& pod);
 // Being deleted, and not ended yet.
 bool IsPodTerminating(const api::core::v1::Pod& pod);
 
+// A strategic merge patch of a pod's status: its phase ("": as it is), and DisruptionTarget with that reason and message (an
+// empty reason: none).
+Bytes PodStatusPatch(const api::core::v1::Pod& pod, std::string_view phase, std::string_view reason, std::string_view message, WallTime now);
+
 // Pods by spec.nodeName.
 inline constexpr std::string_view kNodeIndex = "node";
 void AddNodeIndex(sdk::Informer& pods);

@@ -20,6 +20,11 @@ namespace {
 
 // A set that waits for its own writes to be shown is woken by them; this is for the case that they never are.
 constexpr Duration kRecheck = std::chrono::seconds(1);
+// The same for one that waits to see its pods made or removed.
+constexpr Duration kDoubt = std::chrono::seconds(301);
+
+// It may have been done or not.
+bool HadNoAnswer(const Status& status) { return status.code() >= 500; }
 
 bool IsNamespaceTerminating(const Status& status) {
   return std::ranges::any_of(status.details().causes, [](const StatusCause& cause) { return cause.reason == "NamespaceTerminating"; });
@@ -76,15 +81,36 @@ std::vector<std::string> ReplicaSetController::SetsOf(const sdk::Change& change)
   return keys;
 }
 
+Task<Result<bool>> ReplicaSetController::IsUpToDate(std::string key) {
+  if (options_.careless) co_return true;
+  if (expectations_.InDoubt(key, runtime_.Now())) in_doubt_.insert(key);
+  if (in_doubt_.contains(key)) {
+    sdk::ListOptions options;
+    options.limit = 1;
+    options.metadata_only = true;
+    auto list = client_.List(Pod::SchemaKind(), sdk::SplitKey(key).first, std::move(options));
+    CO_TRY_ASSIGN(sdk::ListResult now, co_await list);
+    own_writes_.MustReach(key, pods_, now.resource_version);
+    expectations_.Forget(key);
+    in_doubt_.erase(key);
+  }
+  co_return own_writes_.Seen(key);
+}
+
 Task<Result<sdk::ReconcileOutcome>> ReplicaSetController::Reconcile(std::string key) {
-  if (!own_writes_.Seen(key)) co_return sdk::ReconcileOutcome{kRecheck};
   Set set(sets_.Get(key));
   if (!set) {
     expectations_.Forget(key);
     own_writes_.Forget(key);
+    in_doubt_.erase(key);
     co_return sdk::ReconcileOutcome();
   }
-  bool settled = expectations_.Satisfied(key, runtime_.Now());
+  auto check = IsUpToDate(key);
+  CO_TRY_ASSIGN(bool up_to_date, co_await check);
+  if (!up_to_date) co_return sdk::ReconcileOutcome{kRecheck};
+  set = Set(sets_.Get(key));
+  if (!set) co_return sdk::ReconcileOutcome();
+  bool settled = options_.careless || expectations_.Satisfied(key);
   ClaimTarget target{&ReplicaSet::SchemaKind(), set.document(), {}, &Pod::SchemaKind()};
   CO_TRY_ASSIGN(target.selector, object::LabelSelector::FromLabelSelector(set->spec().selector().Raw()));
   std::vector<object::DocumentPtr> candidates;
@@ -107,9 +133,11 @@ Task<Result<sdk::ReconcileOutcome>> ReplicaSetController::Reconcile(std::string 
   CO_TRY_ASSIGN(set, co_await write);
   if (fault) co_return Fail(*fault);
   sdk::ReconcileOutcome outcome;
+  if (!expectations_.Satisfied(key)) outcome.requeue_after = kDoubt;
   int32_t min_ready = set->spec().min_ready_seconds();
   if (min_ready > 0 && set->status().ready_replicas() != set->status().available_replicas()) {
-    outcome.requeue_after = NextAvailability(active, min_ready, now).value_or(std::chrono::seconds(min_ready));
+    Duration next = NextAvailability(active, min_ready, now).value_or(std::chrono::seconds(min_ready));
+    outcome.requeue_after = std::min(next, outcome.requeue_after.value_or(next));
   }
   co_return outcome;
 }
@@ -148,6 +176,7 @@ Task<Result<void>> ReplicaSetController::CreatePod(Set set, std::string key) {
                    "Created pod: " + std::string((*created)->metadata().name()));
     co_return Done();
   }
+  if (HadNoAnswer(created.error())) in_doubt_.insert(key);
   // In a namespace that is going nothing can be made any more, and nobody need hear of it.
   if (IsNamespaceTerminating(created.error())) co_return Done();
   events_.Record(ReplicaSet::SchemaKind(), set->Raw(), "Warning", "FailedCreate", "Error creating: " + created.error().message());
@@ -193,6 +222,7 @@ Task<Result<void>> ReplicaSetController::DeletePod(Set set, std::string key, obj
     events_.Record(ReplicaSet::SchemaKind(), set->Raw(), "Normal", "SuccessfulDelete", "Deleted pod: " + name);
     co_return Done();
   }
+  if (HadNoAnswer(deleted.error())) in_doubt_.insert(key);
   // It will not be seen to go.
   expectations_.DeletionSeen(key, sdk::meta::Uid(pod->root()));
   if (deleted.error().IsNotFound() || deleted.error().IsConflict()) co_return Done();  // gone, or another of that name

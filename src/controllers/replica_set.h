@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_set>
 
 #include "controllers/expectations.h"
 #include "homeostat/api/apps/v1.h"
@@ -15,6 +16,8 @@ namespace homeostat::controllers {
 struct ReplicaSetOptions {
   int workers = 5;
   int burst = 500;    // pods made or removed in one go
+  // Acts on whatever the informers show, however old. Wrong on purpose: for the test that must find out.
+  bool careless = false;
 };
 
 class ReplicaSetController {
@@ -28,6 +31,8 @@ class ReplicaSetController {
   using Set = sdk::Object<api::apps::v1::ReplicaSet>;
 
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
+  // Whether the informers show all that was done for the key; asks the server where that is in doubt.
+  Task<Result<bool>> IsUpToDate(std::string key);
   Task<Result<void>> Manage(Set set, std::string key, std::vector<object::DocumentPtr> active);
   Task<Result<void>> CreatePods(Set set, std::string key, int count);
   Task<Result<void>> CreatePod(Set set, std::string key);
@@ -47,6 +52,7 @@ class ReplicaSetController {
   sdk::EventRecorder events_;
   Expectations expectations_;
   OwnWrites own_writes_;
+  std::unordered_set<std::string> in_doubt_;   // keys with writes that had no answer
   sdk::Controller controller_;
 };
 

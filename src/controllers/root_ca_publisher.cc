@@ -18,11 +18,15 @@ constexpr std::string_view kDescription =
     "The certificate authority of this cluster's API server, for clients inside the cluster to check it with. Kept by the "
     "cluster: changes are undone.";
 
-// The namespace of a map of that name; nothing for others.
 std::vector<std::string> NamespaceOf(const sdk::Change& change) {
-  const object::DocumentPtr& object = change.current ? change.current : change.previous;
-  if (sdk::meta::Name(object->root()) != kName) return {};
-  return {std::string(sdk::meta::Namespace(object->root()))};
+  return {std::string(sdk::meta::Namespace((change.current ? change.current : change.previous)->root()))};
+}
+
+// Only the maps of that name: the others, which may be large, are of no interest.
+sdk::InformerOptions OwnMaps() {
+  sdk::InformerOptions options;
+  options.field_selector = "metadata.name=" + std::string(kName);
+  return options;
 }
 
 }  // namespace
@@ -31,8 +35,8 @@ RootCaPublisher::RootCaPublisher(Runtime& runtime, sdk::Client client, sdk::Info
     : client_(std::move(client)),
       authority_(std::move(authority)),
       namespaces_(informers.For<Namespace>()),
-      maps_(informers.For<ConfigMap>()),
-      controller_(runtime, {.name = "root-ca-certificate-publisher"}, [this](std::string key) { return Reconcile(std::move(key)); }) {
+      maps_(informers.For(ConfigMap::SchemaKind(), OwnMaps())),
+      controller_(runtime, {.name = "root-ca-certificate-publisher", .workers = 1, .backoff = {}, .log = client_.options().log}, [this](std::string key) { return Reconcile(std::move(key)); }) {
   controller_.Watch(namespaces_);
   controller_.WatchMapped(maps_, NamespaceOf);
 }

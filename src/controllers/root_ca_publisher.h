@@ -10,6 +10,7 @@ class RootCaPublisher {
   // authority: PEM.
   RootCaPublisher(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, std::string authority);
   void Start() { controller_.Start(); }
+  bool idle() const { return controller_.idle(); }
 
  private:
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string ns);

@@ -24,7 +24,7 @@ ServiceAccountController::ServiceAccountController(Runtime& runtime, sdk::Client
     : client_(std::move(client)),
       namespaces_(informers.For<Namespace>()),
       accounts_(informers.For<ServiceAccount>()),
-      controller_(runtime, {.name = "serviceaccount"}, [this](std::string key) { return Reconcile(std::move(key)); }) {
+      controller_(runtime, {.name = "serviceaccount", .workers = 1, .backoff = {}, .log = client_.options().log}, [this](std::string key) { return Reconcile(std::move(key)); }) {
   controller_.Watch(namespaces_);
   controller_.WatchMapped(accounts_, NamespaceOf);
 }

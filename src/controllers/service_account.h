@@ -9,6 +9,7 @@ class ServiceAccountController {
  public:
   ServiceAccountController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers);
   void Start() { controller_.Start(); }
+  bool idle() const { return controller_.idle(); }
 
  private:
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string ns);

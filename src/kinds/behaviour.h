@@ -59,6 +59,10 @@ struct GracefulDeletion {
   int64_t grace_period_seconds = 0;
 };
 
+struct Completion {
+  std::string_view reason, message;
+};
+
 struct Behaviour {
   std::string_view group, kind;
 
@@ -89,6 +93,9 @@ struct Behaviour {
 
   // The cell of a table column that names a computed `cell`; "age" is computed for every kind without asking.
   Value (*cell)(object::Arena&, std::string_view cell, Value object, WallTime now) = nullptr;
+
+  // Set for an object that is done, as pods may be: what a table says of its row, beside the cells.
+  std::optional<Completion> (*completed)(Value object) = nullptr;
 
   // The value of a selectable field where a path does not say it; nullopt: the path does.
   std::optional<std::string> (*selectable)(Value object, std::string_view field) = nullptr;

@@ -189,7 +189,7 @@ void Agent::State::MakeParts(NodeDescription description) {
                                          sdk::InformerOptions{.field_selector = "spec.nodeName=" + options.node_name});
   Result<std::string> resolv = ReadFile("/etc/resolv.conf");
   context = std::make_unique<NodeContext>(NodeContext{
-      .runtime = runtime, .cri = *cri, .client = client, .log = log, .node_name = options.node_name,
+      .runtime = runtime, .cri = *cri, .client = client, .log = log, .node_name = options.node_name, .owner = internal::OwnerMark(options),
       .host_ips = description.addresses.empty() ? description.machine.addresses : description.addresses,
       .pods_folder = options.directory + "/pods", .logs_folder = options.directory + "/logs",
       .seccomp_folder = options.directory + "/seccomp",

@@ -18,18 +18,18 @@ namespace {
 
 constexpr int64_t kGraceSeconds = 2;
 
-// Stops and removes all sandboxes with what is in them. What fails is told, and the rest goes on.
-Task<Result<void>> RemoveAllPods(cri::Cri& cri) {
+// Stops and removes all the owner's sandboxes with what is in them. What fails is told, and the rest goes on.
+Task<Result<void>> RemoveAllPods(cri::Cri& cri, std::string owner) {
   Result<void> result;
-  cri::Filter everything;
-  auto containers = cri.ListContainers(everything);
+  cri::Filter ours{.labels = {{std::string(kOwnerLabel), owner}}};
+  auto containers = cri.ListContainers(ours);
   CO_TRY_ASSIGN(std::vector<cri::Container> running, co_await std::move(containers));
   for (const cri::Container& container : running) {
     if (container.state != cri::ContainerState::kRunning) continue;
     auto stop = cri.StopContainer(container.id, kGraceSeconds);
     (void)co_await std::move(stop);
   }
-  auto sandboxes = cri.ListPodSandbox(everything);
+  auto sandboxes = cri.ListPodSandbox(ours);
   CO_TRY_ASSIGN(std::vector<cri::Sandbox> all, co_await std::move(sandboxes));
   for (const cri::Sandbox& sandbox : all) {
     auto stop = cri.StopPodSandbox(sandbox.id);
@@ -64,11 +64,15 @@ void RemoveCgroups(const std::string& pods_folder, const CgroupSetup& setup) {
 Task<Result<void>> RemoveNode(Runtime& runtime, AgentOptions options) {
   internal::FillNames(options);
   Result<void> result;
-  if (options.containerd_socket.empty() && PathExists(PathsOf(RuntimeOptions(options)).config)) {
+  if (!options.containerd_socket.empty()) {
+    auto cri = cri::MakeGrpcCri(runtime, options.containerd_socket);
+    auto remove = RemoveAllPods(*cri, internal::OwnerMark(options));
+    result = co_await std::move(remove);
+  } else if (PathExists(PathsOf(RuntimeOptions(options)).config)) {
     auto start = StartContainerd(runtime, RuntimeOptions(options));
     CO_TRY_ASSIGN(std::string socket, co_await std::move(start));
     auto cri = cri::MakeGrpcCri(runtime, socket);
-    auto remove = RemoveAllPods(*cri);
+    auto remove = RemoveAllPods(*cri, internal::OwnerMark(options));
     result = co_await std::move(remove);
     auto stop = StopContainerd(runtime, RuntimeOptions(options));
     Result<void> stopped = co_await std::move(stop);
@@ -81,6 +85,7 @@ Task<Result<void>> RemoveNode(Runtime& runtime, AgentOptions options) {
   std::move_only_function<Result<void>()> work = [options]() -> Result<void> {
     RemoveCgroups(options.directory + "/pods", DetectCgroups(DetectHost().systemd_cgroups));
     TRY(UnmountBelow(options.directory));
+    TRY(UnmountBelow(PathsOf(RuntimeOptions(options)).run));
     return RemoveTree(PathsOf(RuntimeOptions(options)).run);
   };
   auto run = RunOffLoop<Result<void>>(runtime, std::move(work));

@@ -90,6 +90,13 @@ CgroupSetup DetectCgroups(bool systemd) {
   std::ifstream in("/proc/self/mountinfo");
   for (std::string line; std::getline(in, line);) {
     size_t dash = line.find(" - cgroup ");
+    if (size_t second = line.find(" - cgroup2 "); second != std::string::npos && !setup.unified) {
+      // Mounted beside those of version 1, it has no controllers; runtimes leave folders in it all the same.
+      std::istringstream fields(line.substr(0, second));
+      std::string skip, point;
+      fields >> skip >> skip >> skip >> skip >> point;
+      setup.hierarchies.emplace("unified", point);
+    }
     if (dash == std::string::npos) continue;
     std::istringstream left(line.substr(0, dash)), right(line.substr(dash + 10));
     std::string skip, root, point, source, options;

@@ -112,7 +112,7 @@ class Starter {
   }
 
   Result<cri::SandboxConfig> MakeSandbox() const {
-    SandboxInput input{.pod = pod_, .attempt = input_.attempt, .log_directory = context_.LogFolder(pod_), .dns = context_.dns};
+    SandboxInput input{.pod = pod_, .attempt = input_.attempt, .log_directory = context_.LogFolder(pod_), .owner = context_.owner, .dns = context_.dns};
     input.cgroup_parent = PodCgroup(pod_, context_.cgroups.systemd);
     return MakeSandboxConfig(input);
   }
@@ -126,6 +126,7 @@ class Starter {
     for (const object::DocumentPtr& document : service_documents) services.emplace_back(document->root());
     ContainerInput input{.pod = pod_, .spec = input_.container, .image_ref = image.ref, .image = image.image};
     CO_TRY_ASSIGN(input.environment, MakeEnvironment(pod_, input_.container.container, references, around, services));
+    input.owner = context_.owner;
     input.seccomp_folder = context_.seccomp_folder;
     input.node_memory_bytes = context_.memory_bytes;
     if (!input_.container.target.empty()) {

@@ -16,11 +16,13 @@
 #include "node/cri_config.h"
 #include "node/files.h"
 #include "node/image_archive.h"
+#include "node/internal/agent_defaults.h"
 #include "node/log_rotation.h"
 #include "node/log_stream.h"
 #include "node/pause_image.h"
 #include "node/probe.h"
 #include "node/process.h"
+#include "node/runtime_pod.h"
 
 namespace homeostat::node {
 namespace {
@@ -149,6 +151,7 @@ class ContainerdTest : public testing::Test {
     config.log_directory = folder_ + "/logs";
     config.cgroup_parent = "/homeostat-node-test";
     config.seccomp = cri::SecurityProfile{};
+    config.labels = {{std::string(kOwnerLabel), internal::OwnerMark(agent_)}};
     fs::create_directories(config.log_directory + "/c");
     return config;
   }
@@ -158,6 +161,7 @@ class ContainerdTest : public testing::Test {
     config.image.image = kImage;
     config.args = {script};
     config.env = {{"GREETING", "hello"}};
+    config.labels = {{std::string(kOwnerLabel), internal::OwnerMark(agent_)}};
     config.log_path = "c/" + std::to_string(attempt_++) + ".log";
     config.resources = {.cpu_period = 100000, .cpu_quota = 50000, .cpu_shares = 256, .memory_limit = 32 << 20};
     Result<std::string> id = loop_.Run(cri_->CreateContainer(sandbox, config, Sandbox()));

@@ -112,6 +112,7 @@ class ContainerMaker {
   void SetLabels() {
     config_.labels = PodLabels(input_.pod);
     config_.labels[std::string(kContainerNameLabel)] = container_.name();
+    config_.labels[std::string(kOwnerLabel)] = input_.owner;
     char hash[20];
     std::snprintf(hash, sizeof hash, "%llx", static_cast<unsigned long long>(ContainerHash(container_)));
     cri::Map& annotations = config_.annotations;
@@ -227,8 +228,8 @@ Result<cri::SandboxConfig> MakeSandboxConfig(const SandboxInput& input) {
   config.runtime_handler = input.runtime_handler;
   config.dns = PodDns(pod, input.dns);
   for (auto [key, value] : pod.metadata().labels()) config.labels[std::string(key)] = value;
-  config.labels.merge(PodLabels(pod));
   for (const auto& [key, value] : PodLabels(pod)) config.labels[key] = value;
+  config.labels[std::string(kOwnerLabel)] = input.owner;
   for (auto [key, value] : pod.metadata().annotations()) config.annotations[std::string(key)] = value;
   for (const ContainerSpec& item : AllContainers(spec)) {
     if (spec.host_network()) break;

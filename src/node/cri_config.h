@@ -27,6 +27,7 @@ struct SandboxInput {
   core::Pod pod;
   uint32_t attempt = 0;
   std::string log_directory, cgroup_parent, runtime_handler;
+  std::string owner;                            // of the label kOwnerLabel
   DnsSettings dns;
 };
 Result<cri::SandboxConfig> MakeSandboxConfig(const SandboxInput& input);
@@ -41,6 +42,7 @@ struct ContainerInput {
   std::vector<cri::Mount> mounts;
   std::string termination_message_file;         // on the node; empty: none
   std::string target_container_id;              // ephemeral containers
+  std::string owner;
   std::string seccomp_folder;                   // where Localhost profiles are
   int64_t node_memory_bytes = 0;
 };

@@ -129,7 +129,9 @@ TEST_F(ContainerConfigTest, NonRootMustBeProven) {
     input_.image = cri::Image{.uid = c.uid, .username = c.username};
     Result<cri::ContainerConfig> config = Make("{'name': 'a', 'securityContext': {'runAsNonRoot': true}}");
     EXPECT_EQ(config.has_value(), c.error.empty()) << c.username;
-    if (!config) EXPECT_NE(config.error().message().find(c.error), std::string::npos) << config.error().message();
+    if (!config) {
+      EXPECT_NE(config.error().message().find(c.error), std::string::npos) << config.error().message();
+    }
   }
   EXPECT_FALSE(Make("{'name': 'a', 'securityContext': {'runAsNonRoot': true, 'runAsUser': 0}}"));
   EXPECT_FALSE(Make("{'name': 'a'}", "{'runAsNonRoot': true}"));

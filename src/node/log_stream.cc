@@ -135,7 +135,10 @@ std::string LastLogText(const std::string& path, int64_t lines, size_t bytes) {
   if (!file) return "";
   Result<off_t> begin = FindTail(file->get(), lines);
   if (!begin) return "";
-  Result<std::string> raw = ReadAt(file->get(), *begin, kPiece);
+  struct stat about;
+  if (fstat(file->get(), &about) != 0) return "";
+  off_t from = std::max(*begin, about.st_size - static_cast<off_t>(kPiece));
+  Result<std::string> raw = ReadAt(file->get(), from, kPiece);
   std::string text;
   LogFilter filter(LogOptions{});
   if (raw) filter.Feed(*raw, text);

@@ -61,13 +61,13 @@ NodeApi::NodeApi(Runtime& runtime) : runtime_(runtime) {}
 NodeApi::~NodeApi() = default;
 
 void NodeApi::Attach(NodeContext& context, PodManager& pods) {
-  context_ = &context;
-  pods_ = &pods;
+  node_->context = &context;
+  node_->pods = &pods;
 }
 
 void NodeApi::Detach() {
-  context_ = nullptr;
-  pods_ = nullptr;
+  node_->context = nullptr;
+  node_->pods = nullptr;
 }
 
 Task<http::Response> NodeApi::Handle(http::Request request) {
@@ -79,7 +79,7 @@ Task<http::Response> NodeApi::Route(http::Request request) {
   std::vector<std::string> parts = PathParts(request.path);
   std::string verb = parts.empty() ? "" : parts[0];
   if (verb == "healthz" && parts.size() == 1) co_return Text(200, "ok");
-  if (context_ == nullptr) co_return Text(503, "the node is not ready");
+  if (node_->context == nullptr) co_return Text(503, "the node is not ready");
   if (verb == "pods" && parts.size() == 1) co_return Pods();
   if (verb == "stats" && parts.size() == 2 && parts[1] == "summary") {
     auto stats = Stats();
@@ -110,7 +110,7 @@ http::Response NodeApi::Pods() const {
   auto document = std::make_shared<object::Document>();
   object::Arena& arena = document->arena();
   object::ListBuilder items(arena);
-  for (PodRunner* runner : pods_->All()) {
+  for (PodRunner* runner : node_->pods->All()) {
     arena.Keep(runner->pod());
     items.Append(runner->pod()->root());
   }
@@ -125,7 +125,7 @@ http::Response NodeApi::Pods() const {
 Task<http::Response> NodeApi::Logs(http::Request request, Target target) {
   Result<LogOptions> options = ParseLogOptions(http::Query::Parse(request.query), runtime_.WallNow());
   if (!options) co_return ErrorResponse(options.error());
-  PodRunner* runner = pods_->Find(target.ns, target.pod);
+  PodRunner* runner = node_->pods->Find(target.ns, target.pod);
   if (runner == nullptr) co_return Text(404, "pod " + GoQuote(target.pod) + " not found");
   std::string shown = "container " + GoQuote(target.container) + " in pod " + GoQuote(target.pod);
   const RuntimeContainer* container = nullptr;
@@ -151,15 +151,15 @@ Task<http::Response> NodeApi::Logs(http::Request request, Target target) {
     co_return Text(400, shown + " is waiting to start - no logs yet");
   }
   std::string uid = runner->uid(), id = container->status.id;
-  auto still_running = [this, uid, id] {
-    PodRunner* now = pods_ == nullptr ? nullptr : pods_->FindByUid(uid);
+  auto still_running = [node = node_, uid, id] {
+    PodRunner* now = node->pods == nullptr ? nullptr : node->pods->FindByUid(uid);
     const RuntimeContainer* found = now == nullptr ? nullptr : now->runtime().ById(id);
     return found != nullptr && found->running();
   };
   std::string path = container->status.log_path;
   if (path.empty()) {
     core::Pod pod(runner->pod()->root());
-    path = context_->LogFolder(pod) + "/" + ContainerLogPath(target.container, container->restart_count);
+    path = node_->context->LogFolder(pod) + "/" + ContainerLogPath(target.container, container->restart_count);
   }
   auto open = OpenLog(runtime_, path, std::move(*options), still_running);
   Result<std::unique_ptr<http::BodyReader>> reader = co_await std::move(open);
@@ -171,7 +171,7 @@ Task<http::Response> NodeApi::Logs(http::Request request, Target target) {
 }
 
 Task<http::Response> NodeApi::ExecOrAttach(http::Request request, Target target, bool exec) {
-  PodRunner* runner = pods_->Find(target.ns, target.pod);
+  PodRunner* runner = node_->pods->Find(target.ns, target.pod);
   if (runner == nullptr || (!target.uid.empty() && runner->uid() != target.uid)) co_return Text(404, "pod does not exist");
   const RuntimeContainer* container = runner->runtime().Latest(target.container);
   if (container == nullptr || !container->running()) co_return Text(404, "container not found (" + GoQuote(target.container) + ")");
@@ -185,7 +185,7 @@ Task<http::Response> NodeApi::ExecOrAttach(http::Request request, Target target,
   for (std::string_view word : query.GetAll("command")) ask.command.emplace_back(word);
   if (exec && ask.command.empty()) co_return Text(400, "you must specify at least one command");
   if (!request.headers.Has("Upgrade")) co_return Text(400, "Upgrade request required");
-  auto call = exec ? context_->cri.Exec(std::move(ask)) : context_->cri.Attach(std::move(ask));
+  auto call = exec ? node_->context->cri.Exec(std::move(ask)) : node_->context->cri.Attach(std::move(ask));
   Result<std::string> url = co_await std::move(call);
   if (!url) co_return ErrorResponse(url.error());
   auto bridge = BridgeExec(runtime_, std::move(request), std::move(*url), streams);
@@ -193,7 +193,7 @@ Task<http::Response> NodeApi::ExecOrAttach(http::Request request, Target target,
 }
 
 Task<http::Response> NodeApi::PortForward(http::Request request, Target target) {
-  PodRunner* runner = pods_->Find(target.ns, target.pod);
+  PodRunner* runner = node_->pods->Find(target.ns, target.pod);
   if (runner == nullptr || (!target.uid.empty() && runner->uid() != target.uid)) co_return Text(404, "pod does not exist");
   const std::vector<cri::SandboxStatus>& sandboxes = runner->runtime().sandboxes;
   if (sandboxes.empty() || sandboxes[0].state != cri::SandboxState::kReady) co_return Text(400, "pod is not running");
@@ -207,7 +207,7 @@ Task<http::Response> NodeApi::PortForward(http::Request request, Target target) 
     }
     ports.push_back(port);
   }
-  auto call = context_->cri.PortForward(sandboxes[0].id, std::move(ports));
+  auto call = node_->context->cri.PortForward(sandboxes[0].id, std::move(ports));
   Result<std::string> url = co_await std::move(call);
   if (!url) co_return ErrorResponse(url.error());
   auto bridge = BridgePortForward(runtime_, std::move(request), std::move(*url));
@@ -217,10 +217,10 @@ Task<http::Response> NodeApi::PortForward(http::Request request, Target target) 
 // The part of the summary that metrics are made from.
 Task<http::Response> NodeApi::Stats() {
   cri::Filter everything;
-  auto list = context_->cri.ListContainerStats(everything);
+  auto list = node_->context->cri.ListContainerStats(everything);
   Result<std::vector<cri::ContainerUsage>> usages = co_await std::move(list);
   if (!usages) co_return ErrorResponse(usages.error());
-  if (context_ == nullptr) co_return Text(503, "the node is not ready");
+  if (node_->context == nullptr) co_return Text(503, "the node is not ready");
   object::Document document;
   object::Arena& arena = document.arena();
   auto text = [&](std::string_view value) { return object::Value::String(arena, value); };
@@ -230,7 +230,7 @@ Task<http::Response> NodeApi::Stats() {
     if (uid != usage.labels.end()) by_pod[uid->second].push_back(&usage);
   }
   object::ListBuilder pods(arena);
-  for (PodRunner* runner : pods_->All()) {
+  for (PodRunner* runner : node_->pods->All()) {
     core::Pod pod(runner->pod()->root());
     object::ListBuilder containers(arena);
     for (const cri::ContainerUsage* usage : by_pod[runner->uid()]) {
@@ -250,7 +250,7 @@ Task<http::Response> NodeApi::Stats() {
     pods.Append(item.Build());
   }
   object::ObjectBuilder node(arena), summary(arena);
-  node.Set("nodeName", text(context_->node_name));
+  node.Set("nodeName", text(node_->context->node_name));
   summary.Set("node", node.Build()).Set("pods", pods.Build());
   co_return Json(object::JsonText(summary.Build()));
 }

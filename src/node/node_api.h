@@ -41,9 +41,13 @@ class NodeApi : public http::Handler {
   Task<http::Response> PortForward(http::Request request, Target target);
   Task<http::Response> Stats();
 
+  // Shared with answers that are still being read when the node has ended.
+  struct Attachment {
+    NodeContext* context = nullptr;
+    PodManager* pods = nullptr;
+  };
   Runtime& runtime_;
-  NodeContext* context_ = nullptr;
-  PodManager* pods_ = nullptr;
+  std::shared_ptr<Attachment> node_ = std::make_shared<Attachment>();
 };
 
 }  // namespace homeostat::node

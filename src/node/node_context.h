@@ -23,6 +23,7 @@ struct NodeContext {
   sdk::Client client;
   Logger log;
   std::string node_name;
+  std::string owner;                                 // marks this agent's pods among others of the same runtime
   std::string runtime_name = "containerd";
   std::vector<std::string> host_ips;
   std::string pods_folder, logs_folder, seccomp_folder;

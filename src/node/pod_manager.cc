@@ -12,10 +12,10 @@ constexpr int64_t kOrphanGraceSeconds = 30;
 }  // namespace
 
 PodManager::PodManager(NodeContext& context, sdk::Informer& pods, std::function<object::DocumentPtr()> node)
-    : context_(context), pods_(pods), node_(std::move(node)), group_(context.runtime) {
+    : context_(context), pods_(pods), node_(std::move(node)), self_(std::make_shared<PodManager*>(this)), group_(context.runtime) {
   pods_.AddHandler([this](const sdk::Change& change) { Changed(change); });
 }
-PodManager::~PodManager() = default;
+PodManager::~PodManager() { *self_ = nullptr; }
 
 void PodManager::Start() {
   group_.Spawn(FollowRuntime());
@@ -39,7 +39,9 @@ void PodManager::Changed(const sdk::Change& change) {
 
 void PodManager::Add(object::DocumentPtr pod) {
   std::string uid(core::Pod(pod->root()).metadata().uid());
-  auto runner = std::make_unique<PodRunner>(context_, pod, [this](const std::string& done) { runners_.erase(done); });
+  auto runner = std::make_unique<PodRunner>(context_, pod, [self = self_](const std::string& done) {
+    if (*self != nullptr) (*self)->runners_.erase(done);
+  });
   Admit(*runner);
   PodRunner& added = *runner;
   runners_[uid] = std::move(runner);
@@ -94,7 +96,7 @@ void PodManager::Wake(const std::string& uid) {
 
 Task<void> PodManager::FollowRuntime() {
   for (;;) {
-    auto summarize = SummarizePods(context_.cri);
+    auto summarize = SummarizePods(context_.cri, context_.owner);
     Result<std::map<std::string, std::string>> summary = co_await std::move(summarize);
     if (summary) {
       for (const auto& [uid, text] : *summary) {
@@ -160,7 +162,7 @@ Task<void> PodManager::RemoveOldFolders() {
   auto known = context_.volumes.Known();
   Result<std::vector<std::string>> uids = co_await std::move(known);
   if (!uids) co_return;
-  auto summarize = SummarizePods(context_.cri);
+  auto summarize = SummarizePods(context_.cri, context_.owner);
   Result<std::map<std::string, std::string>> summary = co_await std::move(summarize);
   if (!summary) co_return;
   for (const std::string& uid : *uids) {

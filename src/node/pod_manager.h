@@ -49,6 +49,7 @@ class PodManager {
   std::map<std::string, std::unique_ptr<PodRunner>> runners_;    // by uid
   std::map<std::string, std::string> summary_;
   std::set<std::string> suspects_, being_removed_;               // uids of containers without a pod
+  std::shared_ptr<PodManager*> self_;                            // null once this is destroyed
   TaskGroup group_;
 };
 

@@ -140,6 +140,17 @@ TEST(PodPlan, SidecarWithStartupProbeHoldsTheNextBack) {
             "kill:s0(Init container s failed startup probe) start:s ");
 }
 
+TEST(FindSuperfluous, KeepsTwoOfEachNameAndWhatIsInUse) {
+  object::DocumentPtr pod = PodWith(kTwo);
+  FakeRuntimePod runtime(pod);
+  runtime.Sandbox().Exited("a", 1).Exited("a", 2).Sandbox().Exited("b", 0).Sandbox().Exited("a", 3).Running("a");
+  Superfluous garbage = FindSuperfluous(runtime.pod);
+  ASSERT_EQ(garbage.containers.size(), 2u);
+  EXPECT_EQ(garbage.containers[0].first, "a1");
+  EXPECT_EQ(garbage.containers[1].first, "a0");
+  EXPECT_EQ(garbage.sandboxes, std::vector<std::string>{"s0"}) << "s1 still has b";
+}
+
 TEST(RestartRules, MatchByExitCodeBeforeThePolicy) {
   object::DocumentPtr pod = PodWith(
       "{'restartPolicy': 'Never', 'containers': [{'name': 'a', 'image': 'a', 'restartPolicy': 'Never', 'restartPolicyRules': "

@@ -95,6 +95,7 @@ Task<void> PodRunner::Run() {
 
 // Observes, decides, begins what is due, and writes what has changed.
 Task<void> PodRunner::Turn(WorkerOutput* output) {
+  uint64_t begun = worker_.BeginObservation();
   auto read = reader_.Read(uid_);
   Result<RuntimePod> runtime = co_await std::move(read);
   if (!runtime) {
@@ -102,7 +103,7 @@ Task<void> PodRunner::Turn(WorkerOutput* output) {
     output->wake = context_.runtime.WallNow() + kRetry;
     co_return;
   }
-  worker_.SetRuntime(std::move(*runtime));
+  if (!worker_.SetRuntime(std::move(*runtime), begun)) co_return Wake();
   WallTime now = context_.runtime.WallNow();
   std::erase_if(kills_, [](const auto& entry) { return entry.second->size() == 0; });
   if (worker_.state() != WorkerState::kRunning && !worker_.runtime().AnyRunning()) {
@@ -119,8 +120,29 @@ Task<void> PodRunner::Turn(WorkerOutput* output) {
     refreshing_ = true;
     jobs_.Spawn(Refresh());
   }
+  Superfluous garbage = FindSuperfluous(worker_.runtime());
+  if (!collecting_ && worker_.idle() && (!garbage.containers.empty() || !garbage.sandboxes.empty())) {
+    collecting_ = true;
+    jobs_.Spawn(RemoveSuperfluous(std::move(garbage)));
+  }
   auto write = WriteStatus();
   co_await std::move(write);
+}
+
+Task<void> PodRunner::RemoveSuperfluous(Superfluous garbage) {
+  for (const auto& [id, log] : garbage.containers) {
+    auto remove = context_.cri.RemoveContainer(id);
+    Result<void> removed = co_await std::move(remove);
+    if (!removed || log.empty()) continue;
+    std::move_only_function<Result<void>()> work = [path = log] { return RemoveTree(path); };
+    auto run = RunOffLoop<Result<void>>(context_.runtime, std::move(work));
+    (void)co_await std::move(run);
+  }
+  for (const std::string& id : garbage.sandboxes) {
+    auto remove = context_.cri.RemovePodSandbox(id);
+    (void)co_await std::move(remove);
+  }
+  collecting_ = false;
 }
 
 void PodRunner::Begin(PodStep step) {
@@ -147,7 +169,7 @@ void PodRunner::AbandonStart() {
 
 Task<void> PodRunner::ExecuteStart(PodStep step) {
   start_stage_ = StartStage::kPreparing;
-  StartInput input{worker_.document(), worker_.runtime(), FindContainer(worker_.pod().spec(), step.container.container.name()),
+  StartInput input{worker_.document(), worker_.runtime(), FindContainer(worker_.pod().spec(), step.container),
                    step.attempt};
   if (!input.container) {
     worker_.StartFailed(step, {"CreateContainerConfigError", "the container is no longer in the pod"}, context_.runtime.WallNow());
@@ -233,7 +255,8 @@ Task<Result<void>> PodRunner::CreateSandbox(uint32_t attempt) {
   auto stop = StopSandboxes();
   CO_TRY(co_await std::move(stop));
   std::string cgroup = PodCgroup(pod, context_.cgroups.systemd);
-  SandboxInput input{.pod = pod, .attempt = attempt, .log_directory = context_.LogFolder(pod), .cgroup_parent = cgroup, .dns = context_.dns};
+  SandboxInput input{.pod = pod, .attempt = attempt, .log_directory = context_.LogFolder(pod), .cgroup_parent = cgroup,
+                     .owner = context_.owner, .dns = context_.dns};
   Result<cri::SandboxConfig> config = MakeSandboxConfig(input);
   Result<void> made = config ? Result<void>() : Result<void>(Fail(config.error()));
   if (made) {
@@ -266,7 +289,8 @@ Task<Result<void>> PodRunner::StopSandboxes() {
 
 Task<Result<void>> PodRunner::CleanUp(bool remove) {
   RuntimePod runtime = worker_.runtime();
-  core::Pod pod = worker_.pod();
+  object::DocumentPtr document = worker_.document();
+  core::Pod pod(document->root());
   std::string cgroup = PodCgroup(pod, context_.cgroups.systemd);
   std::string log_folder = context_.LogFolder(pod);
   if (remove) {
@@ -293,7 +317,8 @@ Task<Result<void>> PodRunner::CleanUp(bool remove) {
 }
 
 Task<Result<void>> PodRunner::ReportGone() {
-  core::Pod pod = worker_.pod();
+  object::DocumentPtr document = worker_.document();
+  core::Pod pod(document->root());
   sdk::DeleteOptions options{.grace_period_seconds = 0, .precondition_uid = uid_};
   auto remove = context_.client.Delete<core::Pod>(std::string(pod.metadata().namespace_()), std::string(pod.metadata().name()), options);
   Result<void> removed = co_await std::move(remove);
@@ -349,7 +374,8 @@ Task<Result<object::DocumentPtr>> PodRunner::SendStatus(object::DocumentPtr stat
   Result<sdk::Object<core::Pod>> stored = co_await std::move(update);
   if (stored) co_return stored->document();
   if (!stored.error().IsConflict()) co_return Fail(stored.error());
-  core::Pod pod = worker_.pod();
+  object::DocumentPtr document = worker_.document();
+  core::Pod pod(document->root());
   auto get = context_.client.Get<core::Pod>(std::string(pod.metadata().namespace_()), std::string(pod.metadata().name()));
   CO_TRY_ASSIGN(sdk::Object<core::Pod> fresh, co_await std::move(get));
   if (fresh->metadata().uid() != uid_) co_return Fail(NotFoundError("", "pods", pod.metadata().name()));

@@ -52,6 +52,7 @@ class PodRunner {
   Task<Result<void>> CleanUp(bool remove);
   Task<Result<void>> ReportGone();
   Task<void> Refresh();
+  Task<void> RemoveSuperfluous(Superfluous garbage);
   void AbandonStart();
   void Begin(PodStep step);
 
@@ -65,7 +66,7 @@ class PodRunner {
   RuntimeReader reader_;
   std::function<void(const std::string&)> done_;
   object::DocumentPtr written_status_;
-  bool woken_ = true, refresh_due_ = false, refreshing_ = false;
+  bool woken_ = true, refresh_due_ = false, refreshing_ = false, collecting_ = false;
   StartStage start_stage_ = StartStage::kPreparing;
   PodStep start_step_;
   std::optional<WallTime> next_refresh_;

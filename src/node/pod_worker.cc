@@ -22,13 +22,15 @@ int64_t WholeSeconds(Duration duration) { return std::chrono::duration_cast<std:
 
 }  // namespace
 
-void PodWorker::SetRuntime(RuntimePod runtime) {
+bool PodWorker::SetRuntime(RuntimePod runtime, uint64_t begun) {
+  if (begun != epoch_) return false;
   runtime_ = std::move(runtime);
   observed_ = true;
   for (auto& [name, memory] : memory_) {
     const RuntimeContainer* latest = runtime_.Latest(name);
     if (latest != nullptr && latest->running() && !UnderWay("start")) memory.failure.reset();
   }
+  return true;
 }
 
 void PodWorker::End(StartFailure failure, bool refused) {
@@ -55,6 +57,8 @@ bool PodWorker::Due(std::optional<WallTime> time, WallTime now, WorkerOutput& ou
 
 void PodWorker::Finished(const PodStep& step, const Result<void>& result, WallTime now) {
   under_way_.erase(step.key);
+  ++epoch_;
+  observed_ = false;
   switch (step.kind) {
     case StepKind::kSetUpVolumes:
       volumes_ready_ = result.has_value();
@@ -68,7 +72,7 @@ void PodWorker::Finished(const PodStep& step, const Result<void>& result, WallTi
       }
       break;
     case StepKind::kStartContainer:
-      if (ContainerMemory& memory = memory_[std::string(step.container.container.name())]; result) {
+      if (ContainerMemory& memory = memory_[step.container]; result) {
         memory.failure.reset();
         memory.retry_at.reset();
         memory.pull_failed_at.reset();
@@ -102,7 +106,9 @@ void PodWorker::Finished(const PodStep& step, const Result<void>& result, WallTi
 
 void PodWorker::StartFailed(const PodStep& step, StartFailure failure, WallTime now) {
   under_way_.erase(step.key);
-  ContainerMemory& memory = memory_[std::string(step.container.container.name())];
+  ++epoch_;
+  observed_ = false;
+  ContainerMemory& memory = memory_[step.container];
   memory.retry_at = now + kRetry;
   if (failure.reason == kErrImagePull) {
     memory.pulls.Retry(now, now);
@@ -199,7 +205,7 @@ void PodWorker::NextStarts(const PodPlan& plan, WallTime now, WorkerOutput& out)
     if (being_killed || (latest != nullptr && UnderWay("kill:" + latest->status.id))) continue;
     if (!MayStart(spec, now, out) || starting) continue;
     starting = true;
-    Begin({.kind = StepKind::kStartContainer, .key = "start", .attempt = plan.attempt, .container = spec}, out);
+    Begin({.kind = StepKind::kStartContainer, .key = "start", .attempt = plan.attempt, .container = std::string(name)}, out);
   }
 }
 

@@ -11,7 +11,8 @@
 // one container is being started at a time, in the order of the specification, as a hook after a start must have ended
 // before the next container starts. Steps may be repeated: each looks at what is there first.
 //
-// After any step finished the runtime must be observed anew before Next is asked again.
+// What the runtime was seen to have before a step finished says nothing of what that step did: such an observation is
+// passed over, and Next gives out nothing until there is a newer one.
 #pragma once
 
 #include <map>
@@ -42,7 +43,7 @@ struct PodStep {
   StepKind kind = StepKind::kSetUpVolumes;
   std::string key;                 // no two steps of one key at a time
   uint32_t attempt = 0;
-  ContainerSpec container;
+  std::string container;           // its name: the specification may change before the step ends
   KillStep kill;
   int64_t grace_seconds = 0;
   bool hurry = false;
@@ -71,7 +72,9 @@ class PodWorker {
   void SetPod(object::DocumentPtr pod) { pod_ = std::move(pod); }
   // The API object is gone: nothing more is reported.
   void SetGone() { gone_ = true; }
-  void SetRuntime(RuntimePod runtime);
+  // To be called before the runtime is asked; its answer comes with SetRuntime. False: steps finished meanwhile, ask again.
+  uint64_t BeginObservation() const { return epoch_; }
+  bool SetRuntime(RuntimePod runtime, uint64_t begun);
   // The node ends the pod: it fails with this. `refused`: it never began here, so nothing is said of its containers.
   void End(StartFailure failure, bool refused = false);
   // The status as it was last written is final (see StatusInput::settled), so the pod may be reported gone.
@@ -127,6 +130,7 @@ class PodWorker {
   object::DocumentPtr pod_;
   RuntimePod runtime_;
   WorkerState state_ = WorkerState::kRunning;
+  uint64_t epoch_ = 0;             // counts finished steps
   bool gone_ = false, observed_ = false, refused_ = false;
   bool volumes_ready_ = false, final_written_ = false, cleaned_ = false, removed_ = false, reported_ = false;
   std::optional<WallTime> volumes_retry_at_, sandbox_retry_at_, end_retry_at_;

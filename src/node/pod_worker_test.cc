@@ -17,7 +17,7 @@ std::string Shown(const WorkerOutput& out) {
   std::string text;
   for (const PodStep& step : out.steps) {
     text += kNames[static_cast<int>(step.kind)];
-    if (step.kind == StepKind::kStartContainer) text += ":" + std::string(step.container.container.name());
+    if (step.kind == StepKind::kStartContainer) text += ":" + step.container;
     if (step.kind == StepKind::kKillContainer) {
       text += ":" + step.kill.id + "/" + std::to_string(step.grace_seconds) + (step.hurry ? "!" : "");
     }
@@ -41,7 +41,7 @@ class PodWorkerTest : public testing::Test {
     worker_->SetPod(pod_);
   }
   std::string Next() {
-    worker_->SetRuntime(runtime_->pod);
+    worker_->SetRuntime(runtime_->pod, worker_->BeginObservation());
     out_ = worker_->Next(probes_, now_);
     for (const PodStep& step : out_.steps) begun_[step.key] = step;
     return Shown(out_);
@@ -92,6 +92,20 @@ TEST_F(PodWorkerTest, StartsInOrderAndNothingTwice) {
   Done("start");
   EXPECT_EQ(Next(), "");
   EXPECT_EQ(worker_->state(), WorkerState::kRunning);
+}
+
+TEST_F(PodWorkerTest, WhatWasSeenBeforeAStepFinishedIsPassedOver) {
+  Use(kOne);
+  Next();
+  Done("volumes");
+  EXPECT_EQ(Next(), "sandbox ");
+  uint64_t begun = worker_->BeginObservation();
+  RuntimePod before = runtime_->pod;
+  runtime_->Sandbox();
+  Done("sandbox");
+  EXPECT_FALSE(worker_->SetRuntime(before, begun));
+  EXPECT_TRUE(worker_->Next(probes_, now_).steps.empty()) << "no second sandbox";
+  EXPECT_EQ(Next(), "start:a ");
 }
 
 TEST_F(PodWorkerTest, RetriesVolumesAndSandboxAfterTenSeconds) {

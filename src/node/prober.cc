@@ -35,23 +35,22 @@ struct Prober::Pod {
   std::string uid, ip;
   ProbeBook book;
   Signal started;    // a container has started: its other probes may begin
-  std::map<std::pair<std::string, ProbeKind>, std::shared_ptr<Probing>> probings;
+  // The tasks are owned here, apart from what they use: destroying an entry ends its probe.
+  std::map<std::pair<std::string, ProbeKind>, std::unique_ptr<TaskGroup>> probings;
 };
 
 struct Prober::Probing {
-  Probing(Runtime& runtime, ProbeState probe_state) : state(probe_state), group(runtime) {}
+  explicit Probing(ProbeState probe_state) : state(probe_state) {}
   std::string container_id, container;
   ProbeState state;
-  TaskGroup group;
 };
 
 Prober::Prober(Runtime& runtime, cri::Cri& cri, EventSink events, std::function<void(const std::string&)> changed)
     : runtime_(runtime), cri_(cri), events_(std::move(events)), changed_(std::move(changed)) {}
 
 Prober::~Prober() {
-  for (auto& [uid, pod] : pods_) {
-    for (auto& [key, probing] : pod->probings) probing->group.Cancel();
-  }
+  // The tasks keep the pods they probe, which own the tasks.
+  for (auto& [uid, pod] : pods_) pod->probings.clear();
 }
 
 const ProbeBook& Prober::Book(const std::string& uid) const {
@@ -63,7 +62,7 @@ const ProbeBook& Prober::Book(const std::string& uid) const {
 void Prober::Forget(const std::string& uid) {
   auto found = pods_.find(uid);
   if (found == pods_.end()) return;
-  for (auto& [key, probing] : found->second->probings) probing->group.Cancel();
+  found->second->probings.clear();
   pods_.erase(found);
 }
 
@@ -86,7 +85,6 @@ void Prober::Sync(object::DocumentPtr document, const RuntimePod& runtime, core:
   bool deleting = view.metadata().has_deletion_timestamp();
   for (auto it = pod->probings.begin(); it != pod->probings.end();) {
     bool over = !pod->book.contains(it->first.first) || (deleting && it->first.second != ProbeKind::kReadiness);
-    if (over) it->second->group.Cancel();
     it = over ? pod->probings.erase(it) : std::next(it);
   }
   if (deleting) return;
@@ -111,11 +109,12 @@ void Prober::Begin(Pod& pod, const object::DocumentPtr& document, const RuntimeC
     WallTime now = runtime_.WallNow();
     ProbeState state(kind, times, FromNanoseconds(container.status.started_at), now, jitter);
     if (!found_running) outcomes.Of(kind) = state.Initial();
-    auto probing = std::make_shared<Probing>(runtime_, state);
+    auto probing = std::make_shared<Probing>(state);
     probing->container_id = container.status.id;
     probing->container = container.name;
-    pod.probings[{container.status.id, kind}] = probing;
-    probing->group.Spawn(Run(pods_[pod.uid], probing));
+    auto group = std::make_unique<TaskGroup>(runtime_);
+    group->Spawn(Run(pods_[pod.uid], probing));
+    pod.probings[{container.status.id, kind}] = std::move(group);
   }
 }
 

@@ -22,13 +22,16 @@ void References::AcquireKind(Watches& watches, const schema::Kind& kind, const s
   std::set<Key> wanted;
   for (const std::string& name : names) wanted.insert({ns, name});
   for (const Key& key : wanted) {
-    std::unique_ptr<Watched>& watched = watches[key];
+    std::shared_ptr<Watched>& watched = watches[key];
     if (!watched) {
-      watched = std::make_unique<Watched>();
+      watched = std::make_shared<Watched>();
       sdk::InformerOptions options{.ns = key.first, .field_selector = "metadata.name=" + key.second};
       watched->informer = std::make_shared<sdk::Informer>(runtime_, client_, kind, options);
-      watched->informer->AddHandler([this, watched = watched.get()](const sdk::Change&) {
-        for (const std::string& user : watched->users) changed_(user);
+      // Someone may still wait for the informer when nobody uses it any more.
+      watched->informer->AddHandler([this, weak = std::weak_ptr<Watched>(watched)](const sdk::Change&) {
+        std::shared_ptr<Watched> known = weak.lock();
+        if (!known) return;
+        for (const std::string& user : known->users) changed_(user);
       });
       watched->informer->Start();
     }

@@ -30,7 +30,7 @@ class References {
  private:
   struct Watched;
   using Key = std::pair<std::string, std::string>;   // namespace, name
-  using Watches = std::map<Key, std::unique_ptr<Watched>>;
+  using Watches = std::map<Key, std::shared_ptr<Watched>>;
 
   void AcquireKind(Watches& watches, const schema::Kind& kind, const std::string& uid, const std::string& ns,
                    const std::vector<std::string>& names);

@@ -49,6 +49,25 @@ void RuntimePod::Sort() {
             [](const auto& a, const auto& b) { return a.status.created_at > b.status.created_at; });
 }
 
+Superfluous FindSuperfluous(const RuntimePod& pod) {
+  constexpr int kKept = 2;
+  Superfluous result;
+  std::map<std::string_view, int> seen;
+  std::set<std::string_view> used;
+  for (const RuntimeContainer& container : pod.containers) {
+    if (++seen[container.name] > kKept && container.exited()) {
+      result.containers.emplace_back(container.status.id, container.status.log_path);
+    } else {
+      used.insert(container.status.sandbox_id);
+    }
+  }
+  for (size_t i = 1; i < pod.sandboxes.size(); ++i) {
+    const cri::SandboxStatus& sandbox = pod.sandboxes[i];
+    if (sandbox.state == cri::SandboxState::kNotReady && !used.contains(sandbox.id)) result.sandboxes.push_back(sandbox.id);
+  }
+  return result;
+}
+
 std::optional<RuntimeContainer> ReadContainer(cri::ContainerStatus status) {
   std::string name(Find(status.labels, kContainerNameLabel));
   if (name.empty() || Find(status.labels, kPodUidLabel).empty()) return std::nullopt;

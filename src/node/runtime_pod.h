@@ -26,6 +26,8 @@ inline constexpr std::string_view kRestartCountAnnotation = "io.kubernetes.conta
 inline constexpr std::string_view kMessagePathAnnotation = "io.kubernetes.container.terminationMessagePath";
 inline constexpr std::string_view kMessagePolicyAnnotation = "io.kubernetes.container.terminationMessagePolicy";
 inline constexpr std::string_view kGracePeriodAnnotation = "io.kubernetes.pod.terminationGracePeriod";
+// Ours: which node agent a pod belongs to; others may use the same runtime.
+inline constexpr std::string_view kOwnerLabel = "homeostat.dev/owner";
 // Ours: where on the node the container's termination message is, as older runtimes don't tell mounts.
 inline constexpr std::string_view kMessageFileAnnotation = "homeostat.dev/termination-message-file";
 
@@ -53,6 +55,14 @@ struct RuntimePod {
   std::vector<std::string> Ips() const;
   void Sort();
 };
+
+// What can be removed while the pod lives: containers that ended, but for the newest two of each name (the newest tells how
+// it is, the one before how it was before that), and sandboxes that are neither the newest nor have containers.
+struct Superfluous {
+  std::vector<std::pair<std::string, std::string>> containers;   // id, log
+  std::vector<std::string> sandboxes;
+};
+Superfluous FindSuperfluous(const RuntimePod& pod);
 
 // What the labels say; nullopt for a container that is none of ours.
 std::optional<RuntimeContainer> ReadContainer(cri::ContainerStatus status);

@@ -92,12 +92,12 @@ Task<Result<RuntimePod>> RuntimeReader::Read(std::string uid) {
   co_return pod;
 }
 
-Task<Result<std::map<std::string, std::string>>> SummarizePods(cri::Cri& cri) {
+Task<Result<std::map<std::string, std::string>>> SummarizePods(cri::Cri& cri, std::string owner) {
   std::map<std::string, std::string> summary;
-  cri::Filter everything;
-  auto list_sandboxes = cri.ListPodSandbox(everything);
+  cri::Filter ours{.labels = {{std::string(kOwnerLabel), owner}}};
+  auto list_sandboxes = cri.ListPodSandbox(ours);
   CO_TRY_ASSIGN(std::vector<cri::Sandbox> sandboxes, co_await std::move(list_sandboxes));
-  auto list_containers = cri.ListContainers(everything);
+  auto list_containers = cri.ListContainers(ours);
   CO_TRY_ASSIGN(std::vector<cri::Container> containers, co_await std::move(list_containers));
   std::sort(sandboxes.begin(), sandboxes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   std::sort(containers.begin(), containers.end(), [](const auto& a, const auto& b) { return a.id < b.id; });

@@ -23,8 +23,8 @@ class RuntimeReader {
   std::map<std::string, RuntimeContainer> exited_;
 };
 
-// The state of all pods' sandboxes and containers in short: uid to a text that changes when anything does.
-Task<Result<std::map<std::string, std::string>>> SummarizePods(cri::Cri& cri);
+// The state of all the owner's pods' sandboxes and containers in short: uid to a text that changes when anything does.
+Task<Result<std::map<std::string, std::string>>> SummarizePods(cri::Cri& cri, std::string owner);
 
 // How a container ended, in its own words: from its message file, or from its log if it failed and the policy allows.
 // Blocking.

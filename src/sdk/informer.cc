@@ -242,25 +242,19 @@ const std::string& Informer::resource_version() const { return state_->resource_
 
 struct InformerFactory::State {
   struct Entry {
+    InformerOptions options;
     std::unique_ptr<Informer> informer;
-    bool metadata_only;
   };
 
   Runtime& runtime;
   Client client;
   std::vector<Entry> entries;
 
-  Informer* Find(const schema::Kind& kind, bool metadata_too) const {
+  Informer* Find(const schema::Kind& kind, const InformerOptions& options) const {
     for (const Entry& entry : entries) {
-      if (&entry.informer->kind() == &kind && (metadata_too || !entry.metadata_only)) return entry.informer.get();
+      if (&entry.informer->kind() == &kind && entry.options == options) return entry.informer.get();
     }
     return nullptr;
-  }
-  Informer& Add(const schema::Kind& kind, bool metadata_only) {
-    InformerOptions options;
-    options.metadata_only = metadata_only;
-    entries.push_back({std::make_unique<Informer>(runtime, client, kind, std::move(options)), metadata_only});
-    return *entries.back().informer;
   }
 };
 
@@ -268,15 +262,19 @@ InformerFactory::InformerFactory(Runtime& runtime, Client client)
     : state_(std::make_unique<State>(State{runtime, std::move(client), {}})) {}
 InformerFactory::~InformerFactory() = default;
 
-Informer& InformerFactory::For(const schema::Kind& kind) {
-  Informer* known = state_->Find(kind, false);
-  return known != nullptr ? *known : state_->Add(kind, false);
+Informer& InformerFactory::For(const schema::Kind& kind) { return For(kind, InformerOptions()); }
+
+Informer& InformerFactory::For(const schema::Kind& kind, InformerOptions options) {
+  if (Informer* known = state_->Find(kind, options)) return *known;
+  auto informer = std::make_unique<Informer>(state_->runtime, state_->client, kind, options);
+  return *state_->entries.emplace_back(State::Entry{std::move(options), std::move(informer)}).informer;
 }
 
 Informer& InformerFactory::ForMetadata(const schema::Kind& kind) {
-  if (Informer* whole = state_->Find(kind, false)) return *whole;
-  Informer* known = state_->Find(kind, true);
-  return known != nullptr ? *known : state_->Add(kind, true);
+  if (Informer* whole = state_->Find(kind, InformerOptions())) return *whole;
+  InformerOptions options;
+  options.metadata_only = true;
+  return For(kind, std::move(options));
 }
 
 void InformerFactory::Start() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "homeostat/base/ids.h"
+#include "kinds/gates.h"
 
 namespace homeostat::server {
 namespace {
@@ -90,6 +91,7 @@ Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& reso
   const schema::Kind& kind = *resource.storage;
   const schema::Type& type = *kind.type;
   if (kind.has_status && !kind.status_at_creation) object = SetField(context.arena, type, object, "status", Value());
+  object = kinds::DropDisabledFields(context.arena, type, object, Value());
   if (!kind.namespaced) object = SetMetadata(context.arena, type, object, "namespace", Value());
   object = FillSystemFields(context.arena, context.runtime, type, object);
   if (kind.generation != GenerationRule::kAsSent) {
@@ -121,6 +123,7 @@ Result<void> ValidateForCreate(kinds::RuleContext& context, const Resource& reso
 Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& resource, Value object, const Value& old) {
   const schema::Kind& kind = *resource.storage;
   const schema::Type& type = *kind.type;
+  object = kinds::DropDisabledFields(context.arena, type, object, old);
   if (resource.behaviour->allocate != nullptr && context.claims != nullptr && context.subresource.empty()) {
     TRY_ASSIGN(object, resource.behaviour->allocate(context, *context.claims, object, old));
   }

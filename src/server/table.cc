@@ -33,14 +33,20 @@ void AppendColumns(std::string& out, std::span<const schema::Column> columns) {
 
 Result<void> AppendRow(RequestContext& context, const Value& object, const TableOptions& options, WallTime now,
                        std::string& out) {
+  const kinds::Behaviour& behaviour = *context.resource->behaviour;
   out += R"({"cells":[)";
   bool first = true;
   for (const schema::Column& column : context.storage().columns) {
     if (!first) out += ',';
     first = false;
-    TRY(object::AppendJson(out, TableCell(context.arena(), column, *context.resource->behaviour, *context.storage().type, object, now)));
+    TRY(object::AppendJson(out, TableCell(context.arena(), column, behaviour, *context.storage().type, object, now)));
   }
-  out += R"(],"object":)";
+  out += ']';
+  if (auto completion = behaviour.completed != nullptr ? behaviour.completed(object) : std::nullopt) {
+    out += fmt::format(R"(,"conditions":[{{"type":"Completed","status":"True","reason":"{}","message":"{}"}}])", completion->reason,
+                       completion->message);
+  }
+  out += R"(,"object":)";
   const schema::Kind& kind = context.kind();
   switch (options.include) {
     case IncludeObject::kNone:

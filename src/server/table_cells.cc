@@ -5,7 +5,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/object/jsonpath.h"
 #include "homeostat/object/selectors.h"
-#include "homeostat/object/time.h"
+#include "kinds/cells.h"
 
 namespace homeostat::server {
 namespace {
@@ -14,12 +14,6 @@ using object::Arena;
 using object::Value;
 
 Value Text(Arena& arena, std::string_view text) { return Value::String(arena, text); }
-
-Value AgeCell(Arena& arena, const Value& timestamp, WallTime now) {
-  auto since = object::ParseTime(timestamp.AsString());
-  if (!since) return Value::StringRef("<unknown>");
-  return Text(arena, HumanDuration(now - since->ToClock()));
-}
 
 std::string ScalarText(const Value& value) {
   if (value.IsString()) return std::string(value.AsString());
@@ -98,7 +92,7 @@ Value PathCell(Arena& arena, const schema::Column& column, bool structural, cons
   std::vector<Value> found = Find(column.path, object);
   if (found.empty()) return column.fallback.empty() ? ZeroOf(column, structural) : Text(arena, column.fallback);
   Value first = found.front();
-  if (column.type == "date" && structural && first.IsString()) return AgeCell(arena, first, now);
+  if (column.type == "date" && structural && first.IsString()) return Text(arena, kinds::Since(first, now));
   if (found.size() == 1 && (first.IsNumber() || first.IsBool() || column.type != "string")) return first;
   std::string text;
   for (const Value& value : found) text += (text.empty() ? "" : ",") + (value.IsString() ? std::string(value.AsString()) : object::JsonText(value));
@@ -119,31 +113,10 @@ Value TableCell(Arena& arena, const schema::Column& column, const kinds::Behavio
   Value first = found.empty() ? Value() : found.front();
   if (column.cell == "count") return Value::Int(Count(found));
   if (column.cell == "age") {
-    return !first && !column.fallback.empty() ? Text(arena, column.fallback) : AgeCell(arena, first, now);
+    return !first && !column.fallback.empty() ? Text(arena, column.fallback) : Text(arena, kinds::Since(first, now));
   }
   std::string text = GenericText(column.cell, first);
   return Text(arena, text.empty() ? std::string(FallbackOf(column)) : text);
-}
-
-std::string HumanDuration(Duration duration) {
-  using namespace std::chrono;
-  int64_t total = duration_cast<seconds>(duration).count();
-  if (total < -1) return "<invalid>";
-  if (total < 0) return "0s";
-  // Each unit is shown with the next smaller one while that still says something.
-  auto two = [](int64_t big, char big_unit, int64_t small, char small_unit) {
-    return small == 0 ? fmt::format("{}{}", big, big_unit) : fmt::format("{}{}{}{}", big, big_unit, small, small_unit);
-  };
-  if (total < 120) return fmt::format("{}s", total);
-  int64_t minutes = total / 60, hours = total / 3600, days = hours / 24;
-  if (minutes < 10) return two(minutes, 'm', total % 60, 's');
-  if (minutes < 180) return fmt::format("{}m", minutes);
-  if (hours < 8) return two(hours, 'h', minutes % 60, 'm');
-  if (hours < 48) return fmt::format("{}h", hours);
-  if (days < 8) return two(days, 'd', hours % 24, 'h');
-  if (days < 2 * 365) return fmt::format("{}d", days);
-  if (days < 8 * 365) return two(days / 365, 'y', days % 365, 'd');
-  return fmt::format("{}y", days / 365);
 }
 
 }  // namespace homeostat::server

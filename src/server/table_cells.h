@@ -13,7 +13,4 @@ namespace homeostat::server {
 object::Value TableCell(object::Arena& arena, const schema::Column& column, const kinds::Behaviour& behaviour,
                         const schema::Type& type, const object::Value& object, WallTime now);
 
-// Age as people read it: 5s, 3m20s, 4h, 12d (duration.HumanDuration of upstream).
-std::string HumanDuration(Duration duration);
-
 }  // namespace homeostat::server

@@ -20,6 +20,7 @@ struct InformerOptions {
   bool metadata_only = false;           // objects are PartialObjectMetadata: kind, apiVersion and metadata
   // Asks for the list as the beginning of the watch (sendInitialEvents); where a server refuses that, lists.
   bool stream_list = true;
+  bool operator==(const InformerOptions&) const = default;
 };
 
 // What changed. `previous` is null for additions; `current` for deletions, with the last state in `previous`. A deletion
@@ -100,6 +101,8 @@ class InformerFactory {
   Informer& For(const schema::Kind& kind);
   template <class T>
   Informer& For() { return For(T::SchemaKind()); }
+  // Those of a kind that the options select; one informer for the same options.
+  Informer& For(const schema::Kind& kind, InformerOptions options);
   // For those who need no more than metadata: the informer of whole objects if somebody has asked for that one already.
   Informer& ForMetadata(const schema::Kind& kind);
   // Starts those that have been asked for since; waits for their first lists.

@@ -233,6 +233,13 @@ std::optional<GracefulDeletion> Graceful(RuleContext&, Value pod, std::optional<
   return GracefulDeletion{period < 0 ? 1 : period};
 }
 
+std::optional<Completion> Completed(Value pod) {
+  std::string_view phase = pod.Get("status").Get("phase").AsString();
+  if (phase == "Succeeded") return Completion{"Succeeded", "The pod has completed successfully."};
+  if (phase == "Failed") return Completion{"Failed", "The pod failed."};
+  return std::nullopt;
+}
+
 std::optional<std::string> Selectable(Value pod, std::string_view field) {
   if (field == "spec.hostNetwork") return pod.Get("spec").Get("hostNetwork").AsBool() ? "true" : "false";
   if (field == "status.podIP") return std::string(pod.Get("status").Get("podIPs").At(0).Get("ip").AsString());
@@ -253,6 +260,7 @@ const Behaviour kPodBehaviour = {
     .warn = Warn,
     .graceful = Graceful,
     .cell = PodCell,
+    .completed = Completed,
     .selectable = Selectable,
 };
 

@@ -200,6 +200,11 @@ TEST_F(PodTest, Cells) {
             "1/2");
 }
 
+TEST_F(PodTest, IsDoneInTheEnd) {
+  EXPECT_FALSE(Of(Load(kPod)).completed(Load(kPod, "{status: {phase: Running}}")));
+  EXPECT_EQ(Of(Load(kPod)).completed(Load(kPod, "{status: {phase: Failed}}"))->message, "The pod failed.");
+}
+
 TEST_F(PodTest, TemplatesAreCheckedWithoutAName) {
   Value controller = Load("{apiVersion: v1, kind: ReplicationController, spec: {template: {metadata: {labels: {a: '!'}}, spec: {containers: [{name: c}]}}}}");
   FieldErrors errors;

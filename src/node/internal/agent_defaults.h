@@ -14,9 +14,12 @@ inline ContainerdOptions RuntimeOptions(const AgentOptions& options) {
   return containerd;
 }
 
+// What tells this agent's pods from those of others.
+inline std::string OwnerMark(const AgentOptions& options) { return Sha256(options.directory).substr(0, 8); }
+
 // Names that differ from one cluster on a machine to the next, and stay the same for each.
 inline void FillNames(AgentOptions& options) {
-  std::string mark = Sha256(options.directory).substr(0, 8);
+  std::string mark = OwnerMark(options);
   if (options.network.name.empty()) options.network.name = "homeostat-" + mark;
   if (options.network.bridge.empty()) options.network.bridge = "hs-" + mark;
   if (options.node_name.empty()) options.node_name = DefaultNodeName();
