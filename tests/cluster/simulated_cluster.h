@@ -76,8 +76,12 @@ class FaultyTransport : public http::Handler {
       auto read = inner_->Read();
       CO_TRY_ASSIGN(Bytes piece, co_await read);
       if (piece.empty()) co_return piece;
-      auto late = Sleep(transport_.runtime_, transport_.Chance(transport_.faults_.stall) ? transport_.faults_.stall_time : transport_.Delay());
+      auto late = Sleep(transport_.runtime_, transport_.Delay());
       co_await late;
+      if (transport_.Chance(transport_.faults_.stall)) {
+        auto stall = Stall();
+        co_await stall;
+      }
       if (transport_.Chance(transport_.faults_.cut)) {
         broken_ = true;
         piece = piece.Slice(0, transport_.runtime_.Random() % piece.size());
@@ -89,6 +93,16 @@ class FaultyTransport : public http::Handler {
     }
 
    private:
+    // Ends early when the faults end, or two watches could be minutes apart in a world without delays, where controllers
+    // that answer each other take no time at all.
+    Task<void> Stall() {
+      const MonotonicTime end = transport_.runtime_.Now() + transport_.faults_.stall_time;
+      while (transport_.faults_.stall > 0 && transport_.runtime_.Now() < end) {
+        auto pause = Sleep(transport_.runtime_, std::chrono::seconds(1));
+        co_await pause;
+      }
+    }
+
     FaultyTransport& transport_;
     std::unique_ptr<http::BodyReader> inner_;
     Bytes repeated_;
