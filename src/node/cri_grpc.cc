@@ -117,6 +117,13 @@ class CallAwaiter {
 using RuntimeAsync = pb::RuntimeService::StubInterface::async_interface;
 using ImageAsync = pb::ImageService::StubInterface::async_interface;
 
+// The threads that gRPC (1.51) shares among channels for answers may fail an assertion when the last of the channels ends.
+// The first one therefore stays until the process ends.
+void KeepFirst(const std::shared_ptr<grpc::Channel>& channel) {
+  static const auto* first = new std::shared_ptr<grpc::Channel>(channel);
+  (void)first;
+}
+
 class GrpcCri : public Cri {
  public:
   GrpcCri(Runtime& runtime, const std::string& socket_path) : runtime_(runtime) {
@@ -130,6 +137,7 @@ class GrpcCri : public Cri {
     // The default would be the percent-encoded path, which containerd's HTTP/2 server refuses.
     arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
     channel_ = grpc::CreateCustomChannel("unix:" + socket_path, grpc::InsecureChannelCredentials(), arguments);
+    KeepFirst(channel_);
     runtime_stub_ = pb::RuntimeService::NewStub(channel_);
     image_stub_ = pb::ImageService::NewStub(channel_);
     run_ = runtime_stub_->async();
