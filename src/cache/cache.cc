@@ -92,7 +92,11 @@ class Cache::Impl {
     for (bool more = true; more;) {
       auto reading = engine_.Range(start, "", revision, kLoadPage);
       CO_TRY_ASSIGN(store::RangeResult page, co_await reading);
-      for (store::Record& record : page.records) entries_.insert(entries_.end(), MakeEntry(std::move(record)));
+      for (store::Record& record : page.records) {
+        EntryPtr entry = MakeEntry(std::move(record));
+        live_bytes_ += internal::CostOf(*entry);
+        entries_.insert(entries_.end(), std::move(entry));
+      }
       more = page.more;
       if (more) start = (*entries_.rbegin())->key() + '\0';
     }
@@ -241,7 +245,7 @@ class Cache::Impl {
 
   void OnEvents(const std::vector<store::Event>& events) {
     const MonotonicTime now = runtime_.Now();
-    window_.Trim(now);
+    window_.Trim(now, live_bytes_);
     for (const store::Event& event : events) {
       WatchEventPtr watch_event = Apply(event);
       window_.Append(watch_event, now);
@@ -258,12 +262,14 @@ class Cache::Impl {
     EntryPtr entry = MakeEntry(event.record);
     auto found = entries_.find(std::string_view(event.record.key));
     if (found != entries_.end()) result->previous = *found;
+    if (result->previous) live_bytes_ -= internal::CostOf(*result->previous);
     if (event.deleted) {
       result->deleted = std::move(entry);
       if (found != entries_.end()) entries_.erase(found);
       return result;
     }
     Seed(*entry);
+    live_bytes_ += internal::CostOf(*entry);
     result->current = entry;
     if (found != entries_.end()) {
       const_cast<EntryPtr&>(*found) = std::move(entry);  // of the same key: the order stands
@@ -287,6 +293,7 @@ class Cache::Impl {
   const Options options_;
   std::shared_ptr<internal::EntryContext> context_;
   Entries entries_;
+  size_t live_bytes_ = 0;  // CostOf all entries
   internal::Window window_;
   std::shared_ptr<internal::WatchHub> hub_;
   uint64_t revision_ = 0;

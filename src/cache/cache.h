@@ -102,7 +102,9 @@ class Watcher {
 struct Options {
   // The window for watches and exact lists ends at whichever comes first.
   size_t history_events = 200'000;
-  size_t history_bytes = 128 << 20;  // of superseded states that only the window keeps
+  // Of superseded states that only the window keeps; or as much as the live objects take, if that is more, so that the
+  // past of a large cluster is not shorter than its writes need.
+  size_t history_bytes = 32 << 20;
   Duration history_age = std::chrono::minutes(5);
   size_t watcher_backlog = 20'000;  // events a watcher may lag behind
   size_t recent_bytes = 16 << 20;   // trees and encodings kept for the next reader, about

@@ -50,14 +50,26 @@ Result<object::DocumentPtr> DecodeStored(const schema::Kind& storage, const Byte
   return object::DocumentPtr(document);
 }
 
+namespace {
+
+// In a block of just its size: what is stored stays in memory for long, and a buffer that grew while it was written has room to spare.
+Bytes Exact(std::string_view text) {
+  auto block = std::make_shared_for_overwrite<char[]>(text.size());
+  std::copy(text.begin(), text.end(), block.get());
+  const std::string_view view(block.get(), text.size());
+  return Bytes(std::move(block), view);
+}
+
+}  // namespace
+
 Result<Bytes> EncodeStored(object::Arena& arena, const schema::Kind& storage, const Value& object, bool custom) {
   Value bare = SetMetadata(arena, *storage.type, object, "resourceVersion", Value());
   bare = schema::WithTypeMeta(arena, *storage.type, bare, storage.gvk.ApiVersion(), storage.gvk.kind);
-  if (!custom) return Bytes(schema::EncodeProtobufObject(*storage.type, bare));
+  if (!custom) return Exact(schema::EncodeProtobufObject(*storage.type, bare));
   std::string json;
   schema::EncodeJson(*storage.type, bare, json);
   json.push_back('\n');
-  return Bytes(std::move(json));
+  return Exact(json);
 }
 
 store::WriteInfo MakeWriteInfo(RequestContext& context, std::string_view field_manager) {

@@ -5,15 +5,23 @@
 namespace homeostat::cache::internal {
 namespace {
 
+// A reference count beside an object, and what the allocator rounds up.
+constexpr size_t kBlockBytes = 32;
+
 // What the window alone keeps of an event: the superseded state, and the event itself.
-size_t CostOf(const WatchEvent& event) {
-  size_t cost = sizeof(WatchEvent) + 64;
-  if (event.previous) cost += sizeof(Entry) + event.previous->key().size() + event.previous->stored().size();
-  if (event.deleted) cost += sizeof(Entry) + event.deleted->key().size();  // shares its value with the previous state
+size_t CostOfEvent(const WatchEvent& event) {
+  size_t cost = sizeof(WatchEvent) + kBlockBytes;
+  if (event.previous) cost += CostOf(*event.previous);
+  // Shares its value with the previous state.
+  if (event.deleted) cost += CostOf(*event.deleted) - event.deleted->stored().size();
   return cost;
 }
 
 }  // namespace
+
+size_t CostOf(const Entry& entry) {
+  return sizeof(Entry) + entry.key().capacity() + entry.stored().size() + 3 * kBlockBytes;
+}
 
 void Window::Begin(uint64_t revision) {
   events_.clear();
@@ -21,10 +29,11 @@ void Window::Begin(uint64_t revision) {
   start_ = revision;
 }
 
-void Window::Trim(MonotonicTime now) {
+void Window::Trim(MonotonicTime now, size_t live_bytes) {
+  const size_t most_bytes = std::max(options_.history_bytes, live_bytes);
   while (!events_.empty()) {
     const Item& oldest = events_.front();
-    const bool keep = events_.size() <= options_.history_events && bytes_ <= options_.history_bytes &&
+    const bool keep = events_.size() <= options_.history_events && bytes_ <= most_bytes &&
                       now - oldest.time <= options_.history_age;
     if (keep) return;
     start_ = oldest.event->revision;
@@ -34,7 +43,7 @@ void Window::Trim(MonotonicTime now) {
 }
 
 void Window::Append(WatchEventPtr event, MonotonicTime now) {
-  const size_t bytes = CostOf(*event);
+  const size_t bytes = CostOfEvent(*event);
   bytes_ += bytes;
   events_.push_back({std::move(event), now, bytes});
 }

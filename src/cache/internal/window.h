@@ -9,6 +9,9 @@
 
 namespace homeostat::cache::internal {
 
+// Memory of one entry, about: itself, its key and value, and what the allocator and the reference counts add.
+size_t CostOf(const Entry& entry);
+
 class Window {
  public:
   explicit Window(const Options& options) : options_(options) {}
@@ -16,7 +19,8 @@ class Window {
   // Forgets everything; the past begins at this revision.
   void Begin(uint64_t revision);
   // Drops what is too much or too old. Called before a group of events is appended, so that the group itself stays.
-  void Trim(MonotonicTime now);
+  // `live_bytes`: what the live objects take.
+  void Trim(MonotonicTime now, size_t live_bytes);
   // Revisions rise.
   void Append(WatchEventPtr event, MonotonicTime now);
 
