@@ -8,4 +8,4 @@ for program in build/*_bench; do
   echo "== $(basename "$program")"
   "$program" --benchmark_min_time=0.2 ${1:+--benchmark_filter="$1"}
 done
-[ -n "${1:-}" ] || bench/start.sh
+[ -n "${1:-}" ] || { bench/start.sh; bench/containers.sh; }

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${HOMEOSTAT_CACHE:-$PWD/.cache}
-fits() { "$1" version --client 2>/dev/null | grep -Eq '^Client Version: v1\.3[456]\.'; }
+fits() { [[ $("$1" version --client 2>/dev/null) == *"Client Version: v1.3"[456].* ]]; }
 if command -v kubectl >/dev/null && fits kubectl; then command -v kubectl; exit; fi
 if [ -x "$cache/kubectl" ] && fits "$cache/kubectl"; then echo "$cache/kubectl"; exit; fi
 mkdir -p "$cache"
