@@ -184,6 +184,22 @@ TEST(OpenApi, SaysTextsBesideReferences) {
             R"("$ref":"#/definitions/x.Inner"}}})");
 }
 
+// tests/tidy.py sees to it that api/ has a text for all; here what is written arrives, that of inlined fields too.
+TEST(OpenApi, FieldsOfTypesWithTextsHaveThem) {
+  Arena arena;
+  auto document = object::ParseJson(arena, OpenApiV2Document(Source()));
+  ASSERT_TRUE(document);
+  size_t fields = 0;
+  for (const Member& definition : document->Get("definitions").members()) {
+    if (definition.value.Get("description").AsString().empty()) continue;
+    for (const Member& field : definition.value.Get("properties").members()) {
+      EXPECT_FALSE(field.value.Get("description").AsString().empty()) << definition.name() << " " << field.name();
+      ++fields;
+    }
+  }
+  EXPECT_GT(fields, 1000u);
+}
+
 TEST(OpenApi, KnowsNoOtherRoots) { EXPECT_EQ(OpenApiV3RootDocument(Source(), "apps"), ""); }
 
 }  // namespace
