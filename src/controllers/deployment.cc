@@ -85,13 +85,37 @@ std::vector<std::string> DeploymentController::RecreatedAfter(const sdk::Change&
   return {sdk::meta::Key(deployment->root())};
 }
 
+Task<Result<bool>> DeploymentController::IsUpToDate(std::string key) {
+  if (in_doubt_.contains(key)) {
+    sdk::ListOptions options;
+    options.limit = 1;
+    options.metadata_only = true;
+    auto list = client_.List(ReplicaSet::SchemaKind(), sdk::SplitKey(key).first, std::move(options));
+    CO_TRY_ASSIGN(sdk::ListResult now, co_await list);
+    own_writes_.MustReach(key, sets_, now.resource_version);
+    in_doubt_.erase(key);
+  }
+  co_return own_writes_.Seen(key);
+}
+
+void DeploymentController::NoteSetWrite(const std::string& key, const Result<Set>& answer) {
+  if (answer) {
+    own_writes_.Wrote(key, sets_, (*answer)->metadata().resource_version());
+  } else if (answer.error().code() >= 500) {
+    in_doubt_.insert(key);
+  }
+}
+
 Task<Result<sdk::ReconcileOutcome>> DeploymentController::Reconcile(std::string key) {
-  if (!own_writes_.Seen(key)) co_return sdk::ReconcileOutcome{kRecheck};
+  auto check = IsUpToDate(key);
+  CO_TRY_ASSIGN(bool up_to_date, co_await check);
+  if (!up_to_date) co_return sdk::ReconcileOutcome{kRecheck};
   Rollout rollout;
   rollout.key = key;
   rollout.deployment = sdk::Lister<Deployment>(deployments_).GetByKey(key);
   if (!rollout.deployment) {
     own_writes_.Forget(key);
+    in_doubt_.erase(key);
     co_return sdk::ReconcileOutcome();
   }
   Value selector = rollout.deployment->spec().selector().Raw();
@@ -189,8 +213,9 @@ DeploymentController::Step DeploymentController::EnsureNewSet(Rollout& rollout, 
   next.mutable_spec().set_min_ready_seconds(rollout.deployment->spec().min_ready_seconds());
   if (next.Changed()) {
     auto update = client_.Update<ReplicaSet>(Set(next.Freeze()));
-    CO_TRY_ASSIGN(rollout.new_set, co_await update);
-    own_writes_.Wrote(rollout.key, sets_, rollout.new_set->metadata().resource_version());
+    Result<Set> updated = co_await update;
+    NoteSetWrite(rollout.key, updated);
+    CO_TRY_ASSIGN(rollout.new_set, std::move(updated));
   }
   std::optional<Condition> progressing;
   Conditions conditions = ReadConditions(rollout.deployment->status().conditions());
@@ -220,13 +245,13 @@ DeploymentController::Step DeploymentController::CreateNewSet(Rollout& rollout, 
   std::string name(wanted->metadata().name());
   auto create = client_.Create<ReplicaSet>(std::string(wanted->metadata().namespace_()), wanted);
   Result<Set> created = co_await create;
+  NoteSetWrite(rollout.key, created);
   if (!created) {
     Step handle = created.error().IsAlreadyExists() ? HandleNameTaken(rollout, name, created.error())
                                                     : HandleCreateFailure(rollout, name, created.error());
     co_return co_await handle;
   }
   rollout.new_set = *created;
-  own_writes_.Wrote(rollout.key, sets_, rollout.new_set->metadata().resource_version());
   if (size > 0) {
     events_.Record(Deployment::SchemaKind(), rollout.deployment->Raw(), "Normal", "ScalingReplicaSet",
                    "Scaled up replica set " + name + " from 0 to " + std::to_string(size));
@@ -279,8 +304,9 @@ DeploymentController::Step DeploymentController::Scale(Rollout& rollout, Set& se
   next.mutable_spec().set_replicas(size);
   AnnotateSizes(next, *rollout.deployment);
   auto update = client_.Update<ReplicaSet>(Set(next.Freeze()));
-  CO_TRY_ASSIGN(set, co_await update);
-  own_writes_.Wrote(rollout.key, sets_, set->metadata().resource_version());
+  Result<Set> updated = co_await update;
+  NoteSetWrite(rollout.key, updated);
+  CO_TRY_ASSIGN(set, std::move(updated));
   if (size != before) {
     events_.Record(Deployment::SchemaKind(), rollout.deployment->Raw(), "Normal", "ScalingReplicaSet",
                    ScaledMessage(set->metadata().name(), before, size));

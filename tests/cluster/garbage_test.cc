@@ -173,7 +173,7 @@ class Scenario {
   // --- The end.
 
   void Heal() {
-    cluster_.faults = {};
+    cluster_.faults = {.delay = milliseconds(5)};  // time must pass while controllers answer each other
     MonotonicTime end = cluster_.runtime->Now() + minutes(40);
     std::vector<std::string> open = Open();
     while (!open.empty() && cluster_.runtime->Now() < end) {

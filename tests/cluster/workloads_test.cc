@@ -271,7 +271,7 @@ class Scenario {
   // --- The end.
 
   void Heal() {
-    cluster_.faults = {};
+    cluster_.faults = {.delay = milliseconds(5)};  // time must pass while controllers answer each other
     failures_ = false;
     for (const object::DocumentPtr& deployment : observer_.For<Deployment>().List()) {
       Patch(std::string(sdk::meta::Name(deployment->root())), "{\"spec\":{\"paused\":false}}");
