@@ -8,6 +8,7 @@
 #include "homeostat/object/json.h"
 #include "schema/internal/openapi_paths.h"
 #include "schema/internal/tree_builder.h"
+#include "schema/openapi_protobuf.h"
 
 namespace homeostat::schema {
 
@@ -77,8 +78,8 @@ std::string_view CodeText(int code) {
 // Builds one document of either version.
 class DocumentBuilder {
  public:
-  DocumentBuilder(const OpenApiSource& source, OpenApiVersion version)
-      : source_(source), version_(version), tree_(arena_) {
+  DocumentBuilder(const OpenApiSource& source, OpenApiVersion version, OpenApiForm form)
+      : source_(source), version_(version), form_(form), tree_(arena_) {
     for (const Kind* kind : source.kinds) {
       AddKindOf(kind->type, kind->gvk);
       if (kind->list_type != nullptr) AddKindOf(kind->list_type, {kind->gvk.group, kind->gvk.version, kind->list_kind});
@@ -118,6 +119,7 @@ class DocumentBuilder {
   bool v3() const { return version_ == OpenApiVersion::kV3; }
 
   std::string Write(const Value& document) const {
+    if (form_ == OpenApiForm::kProtobuf) return OpenApiProtobuf(document, version_);
     std::string text;
     // What the builder makes has no number that JSON can't say: defaults and enums come from JSON, limits are finite.
     if (!object::AppendJson(text, document, {.sort_names = true})) text.clear();
@@ -328,6 +330,7 @@ class DocumentBuilder {
 
   const OpenApiSource& source_;
   const OpenApiVersion version_;
+  const OpenApiForm form_;
   Arena arena_;
   internal::TreeBuilder tree_;
   std::vector<Member> paths_;
@@ -339,23 +342,24 @@ class DocumentBuilder {
 
 }  // namespace
 
-std::string OpenApiV3Document(const OpenApiSource& source, std::string_view group, std::string_view version) {
-  DocumentBuilder builder(source, OpenApiVersion::kV3);
+std::string OpenApiV3Document(const OpenApiSource& source, std::string_view group, std::string_view version,
+                              OpenApiForm form) {
+  DocumentBuilder builder(source, OpenApiVersion::kV3, form);
   builder.AddGroupVersion(group, version);
   builder.AddPaths(internal::GroupVersionPaths(source, group, version));
   return builder.V3();
 }
 
-std::string OpenApiV3RootDocument(const OpenApiSource& source, std::string_view path) {
+std::string OpenApiV3RootDocument(const OpenApiSource& source, std::string_view path, OpenApiForm form) {
   auto paths = internal::RootPaths(source, path);
   if (paths.empty()) return {};
-  DocumentBuilder builder(source, OpenApiVersion::kV3);
+  DocumentBuilder builder(source, OpenApiVersion::kV3, form);
   builder.AddPaths(paths);
   return builder.V3();
 }
 
-std::string OpenApiV2Document(const OpenApiSource& source) {
-  DocumentBuilder builder(source, OpenApiVersion::kV2);
+std::string OpenApiV2Document(const OpenApiSource& source, OpenApiForm form) {
+  DocumentBuilder builder(source, OpenApiVersion::kV2, form);
   std::set<std::pair<std::string_view, std::string_view>> group_versions;
   for (const Kind* kind : source.kinds) group_versions.insert({kind->gvk.group, kind->gvk.version});
   std::set<std::string> roots = {

@@ -21,6 +21,8 @@
 namespace homeostat::schema {
 
 enum class OpenApiVersion { kV2, kV3 };
+// JSON, or gnostic's protobuf messages (schema/openapi_protobuf.h).
+enum class OpenApiForm { kJson, kProtobuf };
 
 // What documents are made from. Kinds and types must outlive the calls, nothing longer.
 struct OpenApiSource {
@@ -38,13 +40,15 @@ struct OpenApiSource {
 };
 
 // The document at /openapi/v3/apis/GROUP/VERSION, or /openapi/v3/api/VERSION for the core group.
-std::string OpenApiV3Document(const OpenApiSource& source, std::string_view group, std::string_view version);
+std::string OpenApiV3Document(const OpenApiSource& source, std::string_view group, std::string_view version,
+                              OpenApiForm form = OpenApiForm::kJson);
 // The documents beside these: at /openapi/v3/ + path, where path is api, apis, apis/GROUP, version, logs,
 // openid/v1/jwks or .well-known/openid-configuration. Empty for any other path.
-std::string OpenApiV3RootDocument(const OpenApiSource& source, std::string_view path);
+std::string OpenApiV3RootDocument(const OpenApiSource& source, std::string_view path,
+                                  OpenApiForm form = OpenApiForm::kJson);
 
-// The document at /openapi/v2, as JSON.
-std::string OpenApiV2Document(const OpenApiSource& source);
+// The document at /openapi/v2.
+std::string OpenApiV2Document(const OpenApiSource& source, OpenApiForm form = OpenApiForm::kJson);
 
 // One definition as it stands in these documents, without x-kubernetes-group-version-kind. If `referenced` is given,
 // the types that it refers to are added.

@@ -1,6 +1,8 @@
 #include "server/openapi.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 
 #include "homeostat/api/registry.h"
 #include "homeostat/base/hash.h"
@@ -11,25 +13,40 @@
 namespace homeostat::server {
 namespace {
 
+using schema::OpenApiForm;
+
 constexpr std::string_view kPrefix = "/openapi/v3/";
+
+// A document in one form, with its entity tag. Without bytes there is no such document.
+struct StoredDocument {
+  Bytes bytes;
+  std::string tag;
+};
 
 // Documents as they were made for one state of the index of resources.
 class Documents {
  public:
-  Documents(const Resources& resources, std::string git_version) : resources_(resources), version_(std::move(git_version)) {}
+  // salt: makes the names of documents differ from those of every other run of the program, since what they say may.
+  Documents(const Resources& resources, std::string git_version, uint64_t salt)
+      : resources_(resources), version_(std::move(git_version)), salt_(std::to_string(salt)) {}
 
-  const Bytes& V2() {
+  const StoredDocument& V2(OpenApiForm form) {
     Refresh();
-    return Made("v2", [this] { return schema::OpenApiV2Document(Source()); });
+    return Made("v2", form, [&] { return schema::OpenApiV2Document(Source(), form); });
   }
-  // Empty if there is no such document. path: "api/v1", "apis/apps/v1", "version" …
-  const Bytes& V3(const std::string& path) {
+  // path: "api/v1", "apis/apps/v1", "version" …
+  const StoredDocument& V3(const std::string& path, OpenApiForm form) {
     Refresh();
-    return Made("v3/" + path, [&] { return MakeV3(path); });
+    return Made("v3/" + path, form, [&] { return MakeV3(path, form); });
   }
-  const Bytes& Root() {
+  const StoredDocument& Root() {
     Refresh();
-    return Made("root", [this] { return MakeRoot(); });
+    return Made("root", OpenApiForm::kJson, [this] { return MakeRoot(); });
+  }
+  // Where the document is served and may be cached for ever.
+  std::string Url(const std::string& path) {
+    Refresh();
+    return std::string(kPrefix) + path + "?hash=" + Tag("v3/" + path);
   }
 
  private:
@@ -41,11 +58,20 @@ class Documents {
     for (const Resource* resource : resources_.All()) kinds_.push_back(resource->kind);
   }
 
+  // What a document says follows from the program and the kinds: no need to make it for its hash. Both forms have the
+  // same, as upstream's; Vary tells them apart.
+  std::string Tag(const std::string& name) const {
+    return Sha256Hex(version_ + "/" + salt_ + "/" + std::to_string(generation_) + "/" + name);
+  }
+
   template <class Make>
-  const Bytes& Made(const std::string& name, Make make) {
-    auto found = made_.find(name);
-    if (found == made_.end()) found = made_.emplace(name, Bytes(make())).first;
-    return found->second;
+  const StoredDocument& Made(const std::string& name, OpenApiForm form, Make make) {
+    auto found = made_.find({name, form});
+    if (found != made_.end()) return found->second;
+    std::string text = make();
+    static const StoredDocument kNone;
+    if (text.empty()) return kNone;  // paths that don't exist must not fill the memory
+    return made_.emplace(std::pair(name, form), StoredDocument{Bytes(std::move(text)), Tag(name)}).first->second;
   }
 
   schema::OpenApiSource Source() const {
@@ -59,7 +85,7 @@ class Documents {
     return source;
   }
 
-  std::string MakeV3(const std::string& path) const {
+  std::string MakeV3(const std::string& path, OpenApiForm form) const {
     std::string group, version;
     if (path.starts_with("api/")) {
       version = path.substr(4);
@@ -68,10 +94,10 @@ class Documents {
       group = path.substr(5, slash - 5);
       version = path.substr(slash + 1);
     } else {
-      return schema::OpenApiV3RootDocument(Source(), path);
+      return schema::OpenApiV3RootDocument(Source(), path, form);
     }
     if (!resources_.HasGroupVersion(group, version)) return "";
-    return schema::OpenApiV3Document(Source(), group, version);
+    return schema::OpenApiV3Document(Source(), group, version, form);
   }
 
   // The list of documents. The hash in each URL lets clients cache it for ever.
@@ -88,10 +114,8 @@ class Documents {
       if (!first) json += ',';
       first = false;
       object::AppendJsonString(json, path);
-      // What a document says follows from the program and the kinds: no need to make it for its hash.
-      std::string hash = Sha256Hex(version_ + "/" + std::to_string(generation_) + "/" + path);
       json += R"(:{"serverRelativeURL":)";
-      object::AppendJsonString(json, std::string(kPrefix) + path + "?hash=" + hash);
+      object::AppendJsonString(json, Url(path));
       json += '}';
     }
     return json + "}}";
@@ -99,48 +123,93 @@ class Documents {
 
   const Resources& resources_;
   std::string version_;
+  std::string salt_;
   uint64_t generation_ = 0;
   std::vector<const schema::Kind*> kinds_;
-  std::map<std::string, Bytes> made_;
+  std::map<std::pair<std::string, OpenApiForm>, StoredDocument> made_;
 };
 
-http::Response Document(const PathRequest& request, const Bytes& text, std::string_view content_type) {
-  std::string etag = "\"" + Sha256Hex(text) + "\"";
+// The form that the client likes best; none if it takes neither. Protobuf has two names: the older one has an @ that is
+// not allowed in media types, and is what clients still ask for.
+std::optional<OpenApiForm> NegotiateForm(const PathRequest& request, std::string_view version) {
+  const std::string protobuf = "com.github.proto-openapi.spec." + std::string(version) + ".v1.0+protobuf",
+                    older = "com.github.proto-openapi.spec." + std::string(version) + "@v1.0+protobuf";
+  std::string_view accept = request.request.headers.Get("Accept");
+  for (const AcceptClause& clause : ParseAccept(accept.empty() ? "*/*" : accept)) {
+    if (clause.type != "application" && clause.type != "*") continue;
+    if (clause.subtype == "json" || clause.subtype == "*") return OpenApiForm::kJson;
+    if (clause.subtype == protobuf || clause.subtype == older) return OpenApiForm::kProtobuf;
+  }
+  return std::nullopt;
+}
+
+std::string MediaTypeOf(OpenApiForm form, std::string_view version) {
+  if (form == OpenApiForm::kJson) return "application/json";
+  return "application/com.github.proto-openapi.spec." + std::string(version) + ".v1.0+protobuf";
+}
+
+http::Response EmptyResponse(int code) {
   http::Response response;
-  if (request.request.headers.Get("If-None-Match") == etag) response.code = 304;
-  else response = BytesResponse(200, text, content_type);
-  response.headers.Set("ETag", etag);
+  response.code = code;
   response.headers.Set("Vary", "Accept");
-  if (!request.query.Get("hash").empty()) response.headers.Set("Cache-Control", "public, immutable");
   return response;
 }
 
-// Only JSON is made; clients that ask for protobuf first take it too.
-bool AcceptsJson(const PathRequest& request) {
-  std::string_view accept = request.request.headers.Get("Accept");
-  if (accept.empty()) return true;
-  for (const AcceptClause& clause : ParseAccept(accept)) {
-    if (clause.subtype == "json" || clause.subtype == "*" || clause.subtype.find("proto-openapi") != std::string::npos) return true;
+// Whether a list of entity tags has this one. A weak tag will do: the answer is the same or it isn't.
+bool HasTag(std::string_view list, std::string_view quoted) {
+  while (!list.empty()) {
+    size_t comma = std::min(list.find(','), list.size());
+    std::string_view tag = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    while (tag.starts_with(' ')) tag.remove_prefix(1);
+    while (tag.ends_with(' ')) tag.remove_suffix(1);
+    if (tag.starts_with("W/")) tag.remove_prefix(2);
+    if (tag == quoted || tag == "*") return true;
   }
   return false;
+}
+
+http::Response Respond(const PathRequest& request, const StoredDocument& document, std::string_view content_type) {
+  std::string quoted = "\"" + document.tag + "\"";
+  bool known = HasTag(request.request.headers.Get("If-None-Match"), quoted);
+  http::Response response = known ? EmptyResponse(304) : BytesResponse(200, document.bytes, content_type);
+  response.headers.Set("ETag", quoted);
+  response.headers.Set("Vary", "Accept");
+  return response;
+}
+
+http::Response AnswerV3(Documents& documents, const PathRequest& request) {
+  std::string path = request.info.path.substr(kPrefix.size());
+  std::optional<OpenApiForm> form = NegotiateForm(request, "v3");
+  if (!form) return EmptyResponse(406);
+  const StoredDocument& document = documents.V3(path, *form);
+  if (document.bytes.empty()) return EmptyResponse(404);
+  std::string_view hash = request.query.Get("hash");
+  if (!hash.empty() && hash != document.tag) {
+    http::Response response = EmptyResponse(301);
+    response.headers.Set("Location", documents.Url(path));
+    return response;
+  }
+  http::Response response = Respond(request, document, MediaTypeOf(*form, "v3"));
+  if (!hash.empty()) response.headers.Set("Cache-Control", "public, immutable");
+  return response;
 }
 
 }  // namespace
 
 void ServeOpenApi(ApiServer& server, std::string git_version) {
-  auto documents = std::make_shared<Documents>(server.parts().resources, std::move(git_version));
+  Parts& parts = server.parts();
+  auto documents = std::make_shared<Documents>(parts.resources, std::move(git_version), parts.runtime.Random());
   server.HandlePath("/openapi/v2", [documents](const PathRequest& request) {
-    if (!AcceptsJson(request)) return AnswerNow(EncodeStatus(NotAcceptableError("only application/json is served"), request.output));
-    return AnswerNow(Document(request, documents->V2(), "application/json"));
+    std::optional<OpenApiForm> form = NegotiateForm(request, "v2");
+    if (!form) return AnswerNow(EmptyResponse(406));
+    return AnswerNow(Respond(request, documents->V2(*form), MediaTypeOf(*form, "v2")));
   });
   server.HandlePath("/openapi/v3", [documents](const PathRequest& request) {
-    return AnswerNow(Document(request, documents->Root(), "text/plain; charset=utf-8"));
+    return AnswerNow(Respond(request, documents->Root(), "text/plain; charset=utf-8"));
   });
-  server.HandlePath(std::string(kPrefix), [documents](const PathRequest& request) {
-    const Bytes& text = documents->V3(request.info.path.substr(kPrefix.size()));
-    if (text.empty()) return AnswerNow(BytesResponse(404, Bytes::Static("404 page not found\n"), "text/plain; charset=utf-8"));
-    return AnswerNow(Document(request, text, "application/json"));
-  });
+  server.HandlePath(std::string(kPrefix),
+                    [documents](const PathRequest& request) { return AnswerNow(AnswerV3(*documents, request)); });
 }
 
 }  // namespace homeostat::server
