@@ -18,7 +18,7 @@ Task<Result<void>> MakeRecord(RequestContext& context, const kinds::Pool& pool, 
   record = FillSystemFields(work.arena(), context.runtime(), *kind.type, record);
   CO_TRY_ASSIGN(Bytes bytes, EncodeStored(work.arena(), kind, record, false));
   store::Write write{StorageKey(kind, "", thing), std::move(bytes), store::Expectation::Absent(), MakeWriteInfo(context, "")};
-  auto commit = context.parts.cache.Commit(std::move(write));
+  auto commit = CommitWrite(context, kind, "create", std::move(write));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
   if (!result.committed) co_return Fail(AlreadyExistsError(kind.gvk.group, kind.plural, thing));
   co_return Result<void>();
@@ -30,7 +30,7 @@ Task<Result<void>> RemoveRecord(RequestContext& context, const kinds::Pool& pool
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(*resource->storage, "", thing));
   if (!entry) co_return Result<void>();
   // Somebody who changes it meanwhile is somebody who wants it: it stays, and a controller sees to it.
-  auto removal = StoreRemoval(context, *entry, MakeWriteInfo(context, ""));
+  auto removal = StoreRemoval(context, *resource->storage, *entry, MakeWriteInfo(context, ""));
   auto removed = co_await std::move(removal);
   if (!removed) co_return Fail(removed.error());
   co_return Result<void>();

@@ -129,6 +129,7 @@ class ApiServer::Impl {
   std::map<std::string, ResourceHandler, std::less<>> resource_handlers_;
   int reading_ = 0, mutating_ = 0;
   std::unique_ptr<RequestMetrics> metrics_;
+  std::unique_ptr<StoreMetrics> store_metrics_;
 };
 
 void ApiServer::Impl::Count(const RequestInfo& info, std::string_view method, int code, Duration took) {
@@ -325,7 +326,11 @@ std::shared_ptr<http::Handler> ApiServer::InProcess(User user) {
   return std::make_shared<InProcessTransport>(*this, std::move(user));
 }
 
-void ApiServer::CountInto(MetricsRegistry& registry) { impl_->metrics_ = std::make_unique<RequestMetrics>(registry); }
+void ApiServer::CountInto(MetricsRegistry& registry) {
+  impl_->metrics_ = std::make_unique<RequestMetrics>(registry);
+  impl_->store_metrics_ = std::make_unique<StoreMetrics>(registry);
+  impl_->parts_.store_metrics = impl_->store_metrics_.get();
+}
 
 Parts& ApiServer::parts() { return impl_->parts_; }
 

@@ -56,7 +56,7 @@ class ApiServer : public http::Handler {
   // A transport for SDK clients of this process.
   std::shared_ptr<http::Handler> InProcess(User user);
 
-  // Requests are counted in this registry, which must outlive the server, from now on.
+  // Requests, and what they ask of the store, are counted in this registry, which must outlive the server, from now on.
   void CountInto(MetricsRegistry& registry);
 
   Parts& parts();

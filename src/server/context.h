@@ -22,6 +22,7 @@ namespace homeostat::server {
 using object::Value;
 
 class Allocations;
+class StoreMetrics;
 
 struct Parts {
   Runtime& runtime;
@@ -33,6 +34,7 @@ struct Parts {
   const schema::Defaults& defaults;    // of built-in kinds, with the hooks of kinds/
   Allocations& allocations;
   Logger log;
+  StoreMetrics* store_metrics = nullptr;  // null: requests to the store are not counted
 };
 
 struct RequestContext {

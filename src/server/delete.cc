@@ -175,7 +175,7 @@ Task<Result<void>> Admit(RequestContext& context, const DeleteQuery& options, st
 Task<Result<cache::EntryPtr>> StoreMarked(RequestContext& context, const cache::Entry& entry, Value marked) {
   CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), context.storage(), marked, context.resource->custom));
   store::Write write{entry.key(), std::move(bytes), store::Expectation::At(entry.revision()), MakeWriteInfo(context, "")};
-  auto commit = context.parts.cache.Commit(std::move(write));
+  auto commit = CommitWrite(context, context.storage(), "update", std::move(write));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
   if (result.committed) co_return result.entry;
   auto settle = WaitForRival(context, result);
@@ -216,7 +216,7 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
   }
   outcome.removed = true;
   if (options.dry_run) co_return outcome;
-  auto remove = StoreRemoval(context, *entry, MakeWriteInfo(context, ""));
+  auto remove = StoreRemoval(context, context.storage(), *entry, MakeWriteInfo(context, ""));
   CO_TRY_ASSIGN(bool gone, co_await std::move(remove));
   if (!gone) co_return std::optional<DeleteOutcome>();
   auto release = context.parts.allocations.Release(context, *context.resource->behaviour, outcome.object);

@@ -1,6 +1,7 @@
 #include "server/object_store.h"
 
 #include "server/metadata.h"
+#include "server/request_metrics.h"
 
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
@@ -33,6 +34,17 @@ Answer AnswerCommitted(RequestContext& context, const cache::CommitResult& resul
 }
 
 }  // namespace
+
+Task<Result<cache::CommitResult>> CommitWrite(RequestContext& context, const schema::Kind& kind, std::string_view operation,
+                                              store::Write write, cache::DocumentMaker document) {
+  MonotonicTime start = context.runtime().Now();
+  auto commit = context.parts.cache.Commit(std::move(write), std::move(document));
+  Result<cache::CommitResult> result = co_await std::move(commit);
+  if (StoreMetrics* metrics = context.parts.store_metrics) {
+    metrics->Finished(operation, kind.gvk.group, kind.plural, !result.has_value(), context.runtime().Now() - start);
+  }
+  co_return result;
+}
 
 Result<object::DocumentPtr> DecodeStored(const schema::Kind& storage, const Bytes& stored, uint64_t revision) {
   auto document = std::make_shared<object::Document>();
@@ -93,7 +105,7 @@ Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::Writ
   }
   CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), kind, object, context.resource->custom));
   store::Write write{key, std::move(bytes), store::Expectation::Absent(), std::move(info)};
-  auto commit = context.parts.cache.Commit(std::move(write), MakeDocument(context, object));
+  auto commit = CommitWrite(context, kind, "create", std::move(write), MakeDocument(context, object));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
   if (!result.committed) co_return Fail(AlreadyExistsError(kind.gvk.group, context.kind().plural, name));
   co_return AnswerCommitted(context, result, 201);
@@ -124,7 +136,8 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
     int code = entry ? 200 : 201;
     bool removes = decision.action == UpdateDecision::Action::kRemove;
     if (dry_run) co_return AnswerWith(context, decision.object, code);
-    auto commit = context.parts.cache.Commit(std::move(write), removes ? nullptr : MakeDocument(context, decision.object));
+    cache::DocumentMaker maker = removes ? nullptr : MakeDocument(context, decision.object);
+    auto commit = CommitWrite(context, kind, removes ? "delete" : "update", std::move(write), std::move(maker));
     CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
     if (result.committed && removes) co_return AnswerWith(context, decision.object, code);
     if (result.committed) co_return AnswerCommitted(context, result, code);
@@ -135,9 +148,10 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
                                "the object has been modified; please apply your changes to the latest version and try again"));
 }
 
-Task<Result<bool>> StoreRemoval(RequestContext& context, const cache::Entry& entry, store::WriteInfo info) {
+Task<Result<bool>> StoreRemoval(RequestContext& context, const schema::Kind& kind, const cache::Entry& entry,
+                                store::WriteInfo info) {
   store::Write write{entry.key(), std::nullopt, store::Expectation::At(entry.revision()), std::move(info)};
-  auto commit = context.parts.cache.Commit(std::move(write));
+  auto commit = CommitWrite(context, kind, "delete", std::move(write));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
   if (!result.committed) {
     auto settle = WaitForRival(context, result);

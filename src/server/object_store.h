@@ -25,6 +25,11 @@ Result<Bytes> EncodeStored(object::Arena& arena, const schema::Kind& storage, co
 // How often an update is computed anew before its conflict is the client's to solve.
 inline constexpr int kUpdateAttempts = 64;
 
+// The one way to the store for writes: what Cache::Commit does, counted as `operation` (create, update, delete; a literal) on
+// an object of that kind.
+Task<Result<cache::CommitResult>> CommitWrite(RequestContext& context, const schema::Kind& kind, std::string_view operation,
+                                              store::Write write, cache::DocumentMaker document = nullptr);
+
 // Stores a new object under its name. AlreadyExists if there is one. A dry run checks and stores nothing.
 Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::WriteInfo info, bool dry_run);
 
@@ -32,8 +37,9 @@ Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::Writ
 Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::string name, store::WriteInfo info, bool dry_run,
                                  const UpdateFunction& function);
 
-// Removes it if it is still at that revision; false when it is not.
-Task<Result<bool>> StoreRemoval(RequestContext& context, const cache::Entry& entry, store::WriteInfo info);
+// Removes the object of that kind if it is still at that revision; false when it is not.
+Task<Result<bool>> StoreRemoval(RequestContext& context, const schema::Kind& kind, const cache::Entry& entry,
+                                store::WriteInfo info);
 
 // After a commit that found another state than expected: completes when the cache has that state, so that the next
 // attempt sees it.

@@ -40,6 +40,21 @@ void RequestMetrics::InFlight(int reading, int mutating) {
   in_flight_.With({"mutating"}).Set(mutating);
 }
 
+StoreMetrics::StoreMetrics(MetricsRegistry& registry)
+    : total_(registry.Counters("etcd_requests_total", "Requests to the store, by operation and kind of object.",
+                               {"operation", "group", "resource"})),
+      failed_(registry.Counters("etcd_request_errors_total", "Requests to the store that failed.",
+                                {"operation", "group", "resource"})),
+      seconds_(registry.Histograms("etcd_request_duration_seconds", "Time that the store took to answer.",
+                                   {"operation", "group", "resource"}, LatencyBuckets())) {}
+
+void StoreMetrics::Finished(std::string_view operation, std::string_view group, std::string_view resource, bool failed,
+                            Duration took) {
+  total_.With({operation, group, resource}).Add();
+  if (failed) failed_.With({operation, group, resource}).Add();
+  seconds_.With({operation, group, resource}).Observe(Seconds(took));
+}
+
 void ServeMetrics(ApiServer& server, MetricsRegistry& registry, const cache::Cache& cache, const VersionInfo& version) {
   registry.AddProcessMetrics();
   registry.Gauges("kubernetes_build_info", "The version of this program; always 1.", {"git_version", "major", "minor"})

@@ -27,6 +27,21 @@ class RequestMetrics {
   MetricFamily<Gauge>& in_flight_;
 };
 
+// What is counted of requests to the store. Under the names of upstream's, whose store is etcd: dashboards look for these
+// whatever the store is. Reads are answered from the cache and never get here.
+class StoreMetrics {
+ public:
+  explicit StoreMetrics(MetricsRegistry& registry);
+
+  // `operation` is create, update or delete. An object that was not as expected is no failure.
+  void Finished(std::string_view operation, std::string_view group, std::string_view resource, bool failed, Duration took);
+
+ private:
+  MetricFamily<Counter>& total_;
+  MetricFamily<Counter>& failed_;
+  MetricFamily<Histogram>& seconds_;
+};
+
 // Registers /metrics and /metrics/slis.
 void ServeMetrics(ApiServer& server, MetricsRegistry& registry, const cache::Cache& cache, const VersionInfo& version);
 
