@@ -1,0 +1,133 @@
+// How OpenAPI documents are negotiated and cached.
+#include "server/openapi.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "homeostat/object/json.h"
+#include "server/control_plane.h"
+#include "store/engine.h"
+
+namespace homeostat::server {
+namespace {
+
+constexpr std::string_view kProtobuf2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                           kProtobuf2Older = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+                           kProtobuf3 = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+                           kProtobuf3Older = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+                           kJson = "application/json";
+
+template <class T>
+Task<void> Keep(Task<T> task, std::optional<T>* result) {
+  result->emplace(co_await std::move(task));
+}
+
+class OpenApiTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ControlPlaneOptions options;
+    options.engine = store::MakeMemoryEngine(*runtime_);
+    control_plane_ = std::make_unique<ControlPlane>(*runtime_, std::move(options));
+    ASSERT_TRUE(Await(control_plane_->Start()));
+    transport_ = control_plane_->TransportFor("admin", {"system:masters"});
+  }
+
+  template <class T>
+  T Await(Task<T> task) {
+    std::optional<T> result;
+    TaskGroup group(*runtime_);
+    group.Spawn(Keep(std::move(task), &result));
+    EXPECT_TRUE(runtime_->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(2)));
+    return *std::move(result);
+  }
+
+  http::Response Get(std::string path, std::string_view accept, std::string_view known_tag = {}) {
+    http::Request request;
+    request.path = std::move(path);
+    if (!accept.empty()) request.headers.Set("Accept", accept);
+    if (!known_tag.empty()) request.headers.Set("If-None-Match", known_tag);
+    return Await(transport_->Handle(std::move(request)));
+  }
+
+  static std::string Text(const http::Response& response) {
+    std::string text;
+    for (const Bytes& part : response.body) text += part.view();
+    return text;
+  }
+
+  std::unique_ptr<SimulatedRuntime> runtime_ = SimulatedRuntime::Make(1);
+  std::unique_ptr<ControlPlane> control_plane_;
+  std::shared_ptr<http::Handler> transport_;
+};
+
+TEST_F(OpenApiTest, TheAcceptHeaderChoosesTheForm) {
+  struct Case {
+    std::string_view path, accept;
+    int code;
+    std::string_view type;
+  };
+  const std::string both = std::string(kProtobuf2Older) + ";q=0.9, application/json";
+  const Case cases[] = {
+      {"/openapi/v2", "", 200, kJson},
+      {"/openapi/v2", "*/*", 200, kJson},
+      {"/openapi/v2", "application/*", 200, kJson},
+      {"/openapi/v2", kJson, 200, kJson},
+      {"/openapi/v2", kProtobuf2, 200, kProtobuf2},
+      {"/openapi/v2", kProtobuf2Older, 200, kProtobuf2},
+      {"/openapi/v2", both, 200, kJson},
+      {"/openapi/v2", "text/html, application/com.github.proto-openapi.spec.v2@v1.0+protobuf", 200, kProtobuf2},
+      {"/openapi/v2", kProtobuf3, 406, ""},
+      {"/openapi/v2", "text/html", 406, ""},
+      {"/openapi/v3/api/v1", "", 200, kJson},
+      {"/openapi/v3/apis/apps/v1", kProtobuf3, 200, kProtobuf3},
+      {"/openapi/v3/apis/apps/v1", kProtobuf3Older, 200, kProtobuf3},
+      {"/openapi/v3/version", kProtobuf3, 200, kProtobuf3},
+      {"/openapi/v3/version", "text/*", 406, ""},
+      {"/openapi/v3/apis/none/v1", kJson, 404, ""},
+      {"/openapi/v3/nonsense", kProtobuf3, 404, ""},
+  };
+  for (const Case& c : cases) {
+    http::Response response = Get(std::string(c.path), c.accept);
+    EXPECT_EQ(response.code, c.code) << c.path << " " << c.accept;
+    EXPECT_EQ(response.headers.Get("Content-Type"), c.type) << c.path << " " << c.accept;
+    EXPECT_EQ(response.headers.Get("Vary"), "Accept");
+    EXPECT_EQ(Text(response).empty(), c.code != 200) << c.path;
+  }
+}
+
+TEST_F(OpenApiTest, TagsTellWhetherADocumentIsStillTheSame) {
+  http::Response response = Get("/openapi/v2", kJson);
+  std::string tag(response.headers.Get("ETag"));
+  ASSERT_GT(tag.size(), 20u);
+  EXPECT_EQ(tag.front(), '"');
+  EXPECT_EQ(Get("/openapi/v2", kProtobuf2).headers.Get("ETag"), tag);
+  for (const std::string& known : {tag, "W/" + tag, "\"other\", " + tag, std::string("*")}) {
+    http::Response again = Get("/openapi/v2", kJson, known);
+    EXPECT_EQ(again.code, 304) << known;
+    EXPECT_EQ(again.headers.Get("ETag"), tag);
+    EXPECT_EQ(Text(again), "");
+  }
+  EXPECT_EQ(Get("/openapi/v2", kJson, "\"other\"").code, 200);
+}
+
+TEST_F(OpenApiTest, UrlsOfTheRootMayBeCachedForEver) {
+  object::Arena arena;
+  auto root = object::ParseJson(arena, Text(Get("/openapi/v3", "")));
+  ASSERT_TRUE(root);
+  std::string url(root->Path({"paths", "apis/apps/v1", "serverRelativeURL"}).AsString());
+  ASSERT_TRUE(url.starts_with("/openapi/v3/apis/apps/v1?hash=")) << url;
+  http::Response response = Get(url, kProtobuf3);
+  EXPECT_EQ(response.code, 200);
+  EXPECT_EQ(response.headers.Get("Cache-Control"), "public, immutable");
+  EXPECT_EQ(response.headers.Get("ETag"), "\"" + url.substr(url.find('=') + 1) + "\"");
+
+  // An outdated one leads to the present one.
+  response = Get("/openapi/v3/apis/apps/v1?hash=ABC", kJson);
+  EXPECT_EQ(response.code, 301);
+  EXPECT_EQ(response.headers.Get("Location"), url);
+  EXPECT_EQ(Get("/openapi/v3/apis/apps/v1", kJson).headers.Get("Cache-Control"), "");
+}
+
+}  // namespace
+}  // namespace homeostat::server
