@@ -35,10 +35,10 @@ const std::string& Recorded() {
 
 // What is compared: without prose, with parameters in place of references to them, and with a lone allOf as what it
 // holds.
-Value Comparable(Arena& arena, const Value& value, const Value& shared, std::string_view parent = {}) {
+Value Comparable(Arena& arena, const Value& value, const Value& shared) {
   if (value.IsList()) {
     object::ListBuilder list(arena);
-    for (const Value& item : value.items()) list.Append(Comparable(arena, item, shared, parent));
+    for (const Value& item : value.items()) list.Append(Comparable(arena, item, shared));
     return list.Build();
   }
   if (!value.IsObject()) return value;
@@ -48,13 +48,13 @@ Value Comparable(Arena& arena, const Value& value, const Value& shared, std::str
   }
   object::ObjectBuilder object(arena);
   for (const Member& member : value.members()) {
-    bool prose = member.name() == "description" && member.value.IsString() && parent != "properties";
+    bool prose = member.name() == "description" && member.value.IsString();  // a property of that name is an object
     // Unions were never read by any client; they are not in the tables.
     if (prose || member.name() == "x-kubernetes-unions") continue;
     if (member.name() == "allOf" && member.value.size() == 1) {
       object.Append("$ref", member.value.At(0).Get("$ref"));
     } else {
-      object.Append(member.name(), Comparable(arena, member.value, shared, member.name()));
+      object.Append(member.name(), Comparable(arena, member.value, shared));
     }
   }
   return object.Build();
