@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "homeostat/object/json.h"
-#include "server/control_plane.h"
-#include "store/engine.h"
+#include "server/internal/testing.h"
 
 namespace homeostat::server {
 namespace {
@@ -18,47 +15,15 @@ constexpr std::string_view kProtobuf2 = "application/com.github.proto-openapi.sp
                            kProtobuf3Older = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
                            kJson = "application/json";
 
-template <class T>
-Task<void> Keep(Task<T> task, std::optional<T>* result) {
-  result->emplace(co_await std::move(task));
-}
-
-class OpenApiTest : public testing::Test {
+class OpenApiTest : public testing::ControlPlaneTest {
  protected:
-  void SetUp() override {
-    ControlPlaneOptions options;
-    options.engine = store::MakeMemoryEngine(*runtime_);
-    control_plane_ = std::make_unique<ControlPlane>(*runtime_, std::move(options));
-    ASSERT_TRUE(Await(control_plane_->Start()));
-    transport_ = control_plane_->TransportFor("admin", {"system:masters"});
-  }
-
-  template <class T>
-  T Await(Task<T> task) {
-    std::optional<T> result;
-    TaskGroup group(*runtime_);
-    group.Spawn(Keep(std::move(task), &result));
-    EXPECT_TRUE(runtime_->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(2)));
-    return *std::move(result);
-  }
-
   http::Response Get(std::string path, std::string_view accept, std::string_view known_tag = {}) {
     http::Request request;
     request.path = std::move(path);
     if (!accept.empty()) request.headers.Set("Accept", accept);
     if (!known_tag.empty()) request.headers.Set("If-None-Match", known_tag);
-    return Await(transport_->Handle(std::move(request)));
+    return Send(std::move(request));
   }
-
-  static std::string Text(const http::Response& response) {
-    std::string text;
-    for (const Bytes& part : response.body) text += part.view();
-    return text;
-  }
-
-  std::unique_ptr<SimulatedRuntime> runtime_ = SimulatedRuntime::Make(1);
-  std::unique_ptr<ControlPlane> control_plane_;
-  std::shared_ptr<http::Handler> transport_;
 };
 
 TEST_F(OpenApiTest, TheAcceptHeaderChoosesTheForm) {

@@ -18,13 +18,20 @@ http::Response Configuration(const auth::ServiceAccountTokens& tokens) {
   return response;
 }
 
-http::Response Keys(const auth::ServiceAccountTokens& tokens) {
-  std::string json = R"({"keys":[)";
-  if (tokens.key() != nullptr) json += tokens.key()->public_jwk();
-  json += "]}";
+// A key is made while the server already serves. A set without it must not be given out: it may be cached for an hour.
+Task<http::Response> Keys(Runtime& runtime, const auth::ServiceAccountTokens& tokens) {
+  constexpr std::chrono::milliseconds kPause(20);
+  for (Duration waited(0); tokens.key() == nullptr; waited += kPause) {
+    if (waited > std::chrono::seconds(30)) {
+      co_return EncodeStatus(ServiceUnavailableError("the key of service account tokens is not ready yet"), MediaTypeOptions{});
+    }
+    auto pause = Sleep(runtime, kPause);
+    co_await std::move(pause);
+  }
+  std::string json = R"({"keys":[)" + tokens.key()->public_jwk() + "]}";
   http::Response response = BytesResponse(200, Bytes(std::move(json)), "application/jwk-set+json");
   response.headers.Set("Cache-Control", "public, max-age=3600");
-  return response;
+  co_return response;
 }
 
 }  // namespace
@@ -32,7 +39,8 @@ http::Response Keys(const auth::ServiceAccountTokens& tokens) {
 void ServeOpenIdDocuments(ApiServer& server, auth::ServiceAccountTokens& tokens) {
   server.HandlePath("/.well-known/openid-configuration",
                     [&tokens](const PathRequest&) { return AnswerNow(Configuration(tokens)); });
-  server.HandlePath("/openid/v1/jwks", [&tokens](const PathRequest&) { return AnswerNow(Keys(tokens)); });
+  Runtime& runtime = server.parts().runtime;
+  server.HandlePath("/openid/v1/jwks", [&runtime, &tokens](const PathRequest&) { return Keys(runtime, tokens); });
 }
 
 }  // namespace homeostat::server
