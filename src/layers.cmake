@@ -1,5 +1,5 @@
 # The layers and the arrows between them. A layer may use those it names and, through them, what they use.
-homeostat_layer(base LIBS Threads::Threads OpenSSL::SSL OpenSSL::Crypto spdlog::spdlog fmt::fmt)
+homeostat_layer(base LIBS Threads::Threads OpenSSL::SSL OpenSSL::Crypto spdlog::spdlog fmt::fmt homeostat_lib_z)
 homeostat_layer(http DEPS base LIBS homeostat_lib_nghttp2 wslay)
 homeostat_layer(object DEPS base LIBS simdjson homeostat_lib_yaml)
 homeostat_layer(schema DEPS object LIBS homeostat_lib_re2)

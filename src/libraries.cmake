@@ -32,6 +32,7 @@ homeostat_library(rocksdb rocksdb snappy lz4 zstd bz2 z NEEDS Threads::Threads d
 homeostat_library(re2 re2 NEEDS Threads::Threads)
 homeostat_library(nghttp2 nghttp2)
 homeostat_library(yaml yaml)
+homeostat_library(z z)
 homeostat_library(jemalloc jemalloc NEEDS Threads::Threads dl m)
 homeostat_library(protobuf protobuf NEEDS Threads::Threads)
 homeostat_library(grpc grpc++ grpc gpr upb address_sorting cares z

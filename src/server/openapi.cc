@@ -1,10 +1,12 @@
 #include "server/openapi.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 
 #include "homeostat/api/registry.h"
+#include "homeostat/base/gzip.h"
 #include "homeostat/base/hash.h"
 #include "homeostat/object/json.h"
 #include "schema/openapi.h"
@@ -16,11 +18,14 @@ namespace {
 using schema::OpenApiForm;
 
 constexpr std::string_view kPrefix = "/openapi/v3/";
+// Smaller bodies fit into a packet as they are.
+constexpr size_t kWorthPacking = 1400;
 
 // A document in one form, with its entity tag. Without bytes there is no such document.
 struct StoredDocument {
   Bytes bytes;
   std::string tag;
+  mutable Bytes packed;  // gzip, once somebody has asked for it
 };
 
 // Documents as they were made for one state of the index of resources.
@@ -71,7 +76,7 @@ class Documents {
     std::string text = make();
     static const StoredDocument kNone;
     if (text.empty()) return kNone;  // paths that don't exist must not fill the memory
-    return made_.emplace(std::pair(name, form), StoredDocument{Bytes(std::move(text)), Tag(name)}).first->second;
+    return made_.emplace(std::pair(name, form), StoredDocument{Bytes(std::move(text)), Tag(name), {}}).first->second;
   }
 
   schema::OpenApiSource Source() const {
@@ -155,16 +160,38 @@ http::Response EmptyResponse(int code) {
   return response;
 }
 
+std::string_view Trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// Takes the next item off a list that commas separate.
+std::string_view NextItem(std::string_view& list) {
+  size_t comma = std::min(list.find(','), list.size());
+  std::string_view item = list.substr(0, comma);
+  list.remove_prefix(std::min(comma + 1, list.size()));
+  return Trimmed(item);
+}
+
 // Whether a list of entity tags has this one. A weak tag will do: the answer is the same or it isn't.
 bool HasTag(std::string_view list, std::string_view quoted) {
   while (!list.empty()) {
-    size_t comma = std::min(list.find(','), list.size());
-    std::string_view tag = list.substr(0, comma);
-    list.remove_prefix(std::min(comma + 1, list.size()));
-    while (tag.starts_with(' ')) tag.remove_prefix(1);
-    while (tag.ends_with(' ')) tag.remove_suffix(1);
+    std::string_view tag = NextItem(list);
     if (tag.starts_with("W/")) tag.remove_prefix(2);
     if (tag == quoted || tag == "*") return true;
+  }
+  return false;
+}
+
+bool TakesGzip(std::string_view accept_encoding) {
+  while (!accept_encoding.empty()) {
+    std::string_view item = NextItem(accept_encoding);
+    size_t semicolon = std::min(item.find(';'), item.size());
+    std::string_view coding = Trimmed(item.substr(0, semicolon));
+    size_t quality = item.find("q=", semicolon);
+    bool refused = quality != item.npos && std::atof(std::string(item.substr(quality + 2)).c_str()) <= 0;
+    if ((coding == "gzip" || coding == "*") && !refused) return true;
   }
   return false;
 }
@@ -172,9 +199,13 @@ bool HasTag(std::string_view list, std::string_view quoted) {
 http::Response Respond(const PathRequest& request, const StoredDocument& document, std::string_view content_type) {
   std::string quoted = "\"" + document.tag + "\"";
   bool known = HasTag(request.request.headers.Get("If-None-Match"), quoted);
-  http::Response response = known ? EmptyResponse(304) : BytesResponse(200, document.bytes, content_type);
+  bool packed = !known && document.bytes.size() >= kWorthPacking && TakesGzip(request.request.headers.Get("Accept-Encoding"));
+  if (packed && document.packed.empty()) document.packed = Bytes(Gzip(document.bytes));
+  http::Response response =
+      known ? EmptyResponse(304) : BytesResponse(200, packed ? document.packed : document.bytes, content_type);
+  if (packed) response.headers.Set("Content-Encoding", "gzip");
   response.headers.Set("ETag", quoted);
-  response.headers.Set("Vary", "Accept");
+  response.headers.Set("Vary", "Accept, Accept-Encoding");
   return response;
 }
 
