@@ -117,7 +117,7 @@ TEST_F(OpenApiTest, UrlsOfTheRootMayBeCachedForEver) {
   response = Get("/openapi/v3/apis/apps/v1?hash=ABC", kJson);
   EXPECT_EQ(response.code, 301);
   EXPECT_EQ(response.headers.Get("Location"), url);
-  EXPECT_EQ(Get("/openapi/v3/apis/apps/v1", kJson).headers.Get("Cache-Control"), "");
+  EXPECT_EQ(Get("/openapi/v3/apis/apps/v1", kJson).headers.Get("Cache-Control"), "no-cache, private");
 }
 
 }  // namespace
