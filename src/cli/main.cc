@@ -2,7 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "cli/remote.h"
+#include "cli/stand_in.h"
 #include "cli/stop_node.h"
 #include "cli/up.h"
 #include "cli/version.h"
@@ -63,6 +66,8 @@ void AddRemote(CLI::App& app, RemoteCommands& commands) {
 }
 
 int Main(int argc, char** argv) {
+  std::vector<std::string_view> words(argv + 1, argv + argc);
+  if (auto code = RunStandIn(argv[0], words)) return *code;
   CLI::App app{"A Kubernetes cluster in one program"};
   app.set_version_flag("--version", std::string(kVersion) + " (Kubernetes " + std::string(kGitVersion) + ")");
   app.require_subcommand(1);
@@ -73,12 +78,18 @@ int Main(int argc, char** argv) {
   std::string stop_data_dir;
   CLI::App* stop_node = app.add_subcommand("stop-node", "End the containers of a stopped cluster's node, and their runtime");
   stop_node->add_option("--data-dir", stop_data_dir, "The cluster's data directory")->required();
+  CLI::App* envtest = app.add_subcommand("envtest", "Stand in for kube-apiserver and etcd in tests of operators");
+  envtest->require_subcommand(1);
+  std::string assets;
+  CLI::App* install = envtest->add_subcommand("install", "Make the folder that KUBEBUILDER_ASSETS names");
+  install->add_option("directory", assets, "The folder")->required();
   CLI::App* version = app.add_subcommand("version", "Print the version");
   CLI11_PARSE(app, argc, argv);
   if (version->parsed()) {
     fmt::print("homeostat {} (Kubernetes {})\n", kVersion, kGitVersion);
     return 0;
   }
+  if (install->parsed()) return RunEnvtestInstall(assets);
   if (stop_node->parsed()) return RunStopNode(stop_data_dir);
   if (commands.apply->parsed()) return RunApply(commands.remote, commands.files);
   if (commands.get->parsed()) return RunGet(commands.remote, commands.resources);

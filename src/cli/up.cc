@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "auth/pki.h"
+#include "cli/serving.h"
 #include "cli/version.h"
 #include "controllers/controllers.h"
 #include "homeostat/base/files.h"
@@ -52,7 +52,7 @@ uint16_t PortOf(std::string_view address) {
 }
 
 // The cluster while it runs; members stop in reverse order of their making.
-class Cluster {
+class Cluster : public Serving {
  public:
   Cluster(RealRuntime& runtime, UpOptions options) : runtime_(runtime), options_(std::move(options)) {
     if (options_.data_dir.empty()) options_.data_dir = DefaultDataDirectory();
@@ -64,8 +64,8 @@ class Cluster {
     log_ = Logger::Make(runtime_, log);
   }
 
-  Task<Result<void>> Start();
-  Task<void> Stop();
+  Task<Result<void>> Start() override;
+  Task<void> Stop() override;
 
  private:
   Result<void> OpenDirectory();
@@ -281,47 +281,12 @@ Task<void> Cluster::Stop() {
   }
 }
 
-struct Outcome {
-  int code = 0;
-};
-
-Task<void> StartCluster(RealRuntime& runtime, Cluster& cluster, Outcome& outcome) {
-  auto start = cluster.Start();
-  auto started = co_await std::move(start);
-  if (started) co_return;
-  fmt::print(stderr, "homeostat: {}\n", started.error().message());
-  outcome.code = 1;
-  auto stop = cluster.Stop();
-  co_await std::move(stop);
-  runtime.Stop();
-}
-
-Task<void> StopCluster(RealRuntime& runtime, Cluster& cluster) {
-  auto stop = cluster.Stop();
-  co_await std::move(stop);
-  runtime.Stop();
-}
-
 }  // namespace
 
 int RunUp(const UpOptions& options) {
   std::unique_ptr<RealRuntime> runtime = RealRuntime::Make();
-  Outcome outcome;
-  {
-    Cluster cluster(*runtime, options);
-    TaskGroup group(*runtime);
-    bool stopping = false;
-    auto stop = [&] {
-      // A second signal does not wait.
-      if (std::exchange(stopping, true)) _exit(130);
-      group.Spawn(StopCluster(*runtime, cluster));
-    };
-    runtime->OnSignal(SIGTERM, stop);
-    runtime->OnSignal(SIGINT, stop);
-    group.Spawn(StartCluster(*runtime, cluster, outcome));
-    runtime->Run();
-  }
-  return outcome.code;
+  Cluster cluster(*runtime, options);
+  return Serve(*runtime, cluster, false);
 }
 
 }  // namespace homeostat::cli

@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "auth/pki.h"
+#include "cli/serving.h"
+#include "cli/stand_in.h"
+#include "cli/upstream_flags.h"
+#include "cli/version.h"
+#include "controllers/garbage_collector.h"
+#include "controllers/namespace.h"
+#include "homeostat/base/files.h"
+#include "homeostat/base/log.h"
+#include "http/server.h"
+#include "server/bootstrap.h"
+#include "server/control_plane.h"
+
+namespace homeostat::cli {
+namespace {
+
+constexpr std::string_view kUsed[] = {
+    "advertise-address", "anonymous-auth",  "api-audiences",     "authorization-mode", "bind-address",
+    "cert-dir",          "client-ca-file",  "secure-port",       "service-account-issuer", "service-account-signing-key-file",
+    "service-cluster-ip-range", "tls-cert-file", "tls-private-key-file", "v", "disable-admission-plugins", "enable-admission-plugins",
+};
+// Watches may be open: they end cleanly at once, and nothing else is worth waiting for.
+constexpr Duration kShutdownGrace = std::chrono::milliseconds(30);
+
+class KubeApiserver : public Serving {
+ public:
+  KubeApiserver(RealRuntime& runtime, UpstreamFlags flags) : runtime_(runtime), flags_(std::move(flags)) {
+    LogOptions log;
+    log.verbosity = std::atoi(flags_.Get("v", "0").c_str());
+    log_ = Logger::Make(runtime_, log);
+  }
+
+  Task<Result<void>> Start() override {
+    for (const std::string& other : flags_.Others(kUsed)) log_.V(1).Info("the flag has no effect here", {{"flag", "--" + other}});
+    CO_TRY(CheckModes());
+    const std::string host = flags_.Get("bind-address", "0.0.0.0");
+    const std::string address = (host.find(':') == host.npos ? host : "[" + host + "]") + ":" + flags_.Get("secure-port", "6443");
+    CO_TRY_ASSIGN(std::unique_ptr<Listener> listener, runtime_.network().Listen(address));
+    CO_TRY(LoadCertificates(host));
+    CO_TRY(MakeControlPlane(listener->address(), host));
+    auto start = control_plane_->Start();
+    CO_TRY(co_await std::move(start));
+    CO_TRY_ASSIGN(std::shared_ptr<TlsServer> secure, TlsServer::Make(tls_));
+    server_ = std::make_unique<http::Server>(runtime_, std::move(listener), std::move(secure), control_plane_->server());
+    server_->Start();
+    CO_TRY(StartControllers());
+    co_return Result<void>();
+  }
+
+  Task<void> Stop() override {
+    garbage_collector_.reset();
+    namespaces_.reset();
+    informers_.reset();
+    if (server_) {
+      auto shutdown = server_->Shutdown(kShutdownGrace);
+      co_await std::move(shutdown);
+      server_.reset();
+    }
+    if (control_plane_) {
+      auto stop = control_plane_->Stop();
+      co_await std::move(stop);
+      control_plane_.reset();
+    }
+  }
+
+ private:
+  Result<void> CheckModes() const {
+    for (const std::string& mode : flags_.List("authorization-mode")) {
+      if (mode != "RBAC" && mode != "Node") {
+        return Fail(SystemError("--authorization-mode " + mode + " is not there; it can be Node and RBAC"));
+      }
+    }
+    return {};
+  }
+
+  Result<std::string> Read(std::string_view flag) const {
+    const std::string path = flags_.Get(flag);
+    if (path.empty()) return std::string();
+    auto text = ReadFile(path);
+    if (!text) return Fail(text.error().WithContext(fmt::format("--{}", flag)));
+    return text;
+  }
+
+  // The pair that the flags name or that lies in --cert-dir; where there is none, one of our own, which is not kept.
+  Result<void> LoadCertificates(const std::string& host) {
+    TRY_ASSIGN(tls_.client_ca, Read("client-ca-file"));
+    std::string directory = flags_.Get("cert-dir", "/var/run/kubernetes");
+    std::string certificate = flags_.Get("tls-cert-file", directory + "/apiserver.crt");
+    std::string key = flags_.Get("tls-private-key-file", directory + "/apiserver.key");
+    auto given = ReadFile(certificate);
+    if (given || flags_.Has("tls-cert-file")) {
+      TRY_ASSIGN(tls_.certificate, std::move(given));
+      TRY_ASSIGN(tls_.private_key, ReadFile(key));
+      authority_ = tls_.client_ca;
+      return {};
+    }
+    auth::PkiOptions options;
+    options.server_dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
+    options.server_ip_addresses = {"127.0.0.1", "::1"};
+    if (host != "0.0.0.0" && host != "::" && host != "127.0.0.1") options.server_ip_addresses.push_back(host);
+    TRY_ASSIGN(auth::Pki pki, auth::LoadPki(runtime_, options));
+    tls_.certificate = pki.server.certificate;
+    tls_.private_key = pki.server.private_key;
+    authority_ = pki.authority.certificate;
+    return {};
+  }
+
+  Result<void> MakeControlPlane(std::string_view address, const std::string& host) {
+    server::ControlPlaneOptions options;
+    options.engine = store::MakeMemoryEngine(runtime_);
+    options.log = log_;
+    options.service_cidr = flags_.Get("service-cluster-ip-range", options.service_cidr);
+    options.advertise_address = flags_.Get("advertise-address", host == "0.0.0.0" || host == "::" ? "127.0.0.1" : host);
+    options.advertise_port = static_cast<uint16_t>(std::atoi(std::string(address.substr(address.rfind(':') + 1)).c_str()));
+    options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
+    options.authority_certificate = authority_;
+    options.server.anonymous = flags_.Get("anonymous-auth", "true") == "true";
+    TRY_ASSIGN(options.service_account_key, Read("service-account-signing-key-file"));
+    options.tokens.issuer = flags_.Get("service-account-issuer", options.tokens.issuer);
+    options.tokens.api_audiences = flags_.List("api-audiences");
+    if (options.tokens.api_audiences.empty()) options.tokens.api_audiences = {options.tokens.issuer};
+    control_plane_ = std::make_unique<server::ControlPlane>(runtime_, std::move(options));
+    return {};
+  }
+
+  sdk::Client ClientFor(const std::string& controller) {
+    sdk::ClientOptions options;
+    options.user_agent = controller + "/" + std::string(kGitVersion);
+    options.runtime = &runtime_;
+    options.log = log_;
+    return sdk::Client(control_plane_->TransportFor("system:serviceaccount:kube-system:" + controller,
+                                                    {"system:serviceaccounts", "system:serviceaccounts:kube-system"}),
+                       options);
+  }
+
+  // Tests can't easily add flags to what a harness starts, so it is the environment that asks for controllers.
+  Result<void> StartControllers() {
+    const char* wanted = std::getenv("HOMEOSTAT_CONTROLLERS");
+    if (wanted == nullptr || *wanted == '\0') return {};
+    informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("generic-garbage-collector"));
+    for (const std::string& name : SplitAtCommas(wanted)) {
+      if (name == "namespace") {
+        namespaces_ = std::make_unique<controllers::NamespaceController>(runtime_, ClientFor("namespace-controller"), *informers_);
+        namespaces_->Start();
+      } else if (name == "gc") {
+        garbage_collector_ = std::make_unique<controllers::GarbageCollector>(runtime_, ClientFor("generic-garbage-collector"), *informers_);
+        garbage_collector_->Start();
+      } else {
+        return Fail(SystemError("HOMEOSTAT_CONTROLLERS: " + name + " is not known; it can be namespace and gc"));
+      }
+    }
+    informers_->Start();
+    return {};
+  }
+
+  RealRuntime& runtime_;
+  UpstreamFlags flags_;
+  Logger log_;
+  TlsServerOptions tls_;
+  std::string authority_;
+  std::unique_ptr<server::ControlPlane> control_plane_;
+  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<sdk::InformerFactory> informers_;
+  std::unique_ptr<controllers::NamespaceController> namespaces_;
+  std::unique_ptr<controllers::GarbageCollector> garbage_collector_;
+};
+
+}  // namespace
+
+int RunKubeApiserver(std::span<const std::string_view> words) {
+  auto flags = UpstreamFlags::Parse(KubeApiserverFlags(), words);
+  if (!flags) {
+    fmt::print(stderr, "Error: {}\n", flags.error().message());
+    return 1;
+  }
+  if (flags->help()) {
+    fmt::print("{}", HelpText("kube-apiserver", KubeApiserverFlags(), kUsed));
+    return 0;
+  }
+  if (flags->Has("version")) {
+    fmt::print("Kubernetes {}\n", kGitVersion);
+    return 0;
+  }
+  umask(0077);
+  std::unique_ptr<RealRuntime> runtime = RealRuntime::Make(1);
+  KubeApiserver server(*runtime, *std::move(flags));
+  return Serve(*runtime, server, true);
+}
+
+}  // namespace homeostat::cli

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# The stand-ins for kube-apiserver and etcd, started as controller-runtime's envtest and fabric8's kube-api-test do.
+. "$(dirname "$0")/lib.sh"
+assets=$folder/assets certs=$folder/certs
+port=$((20000 + RANDOM % 20000)) etcd_port=$((40000 + RANDOM % 9000))
+trap 'kill ${server:-} ${etcd:-} 2>/dev/null; clean_up' EXIT
+
+make_certificates() {
+  mkdir -p "$certs"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$certs/ca.key" -out "$certs/client-cert-auth-ca.crt" -days 2 -subj /CN=test-ca
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$certs/apiserver.key" -out "$certs/apiserver.crt" -days 2 \
+    -subj /CN=apiserver -addext subjectAltName=DNS:localhost,IP:127.0.0.1
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout "$certs/sa-signer.key" -out "$certs/sa-signer.crt" -days 2 -subj /CN=sa
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$certs/admin.key" -out "$certs/admin.csr" -subj /O=system:masters/CN=default
+  openssl x509 -req -in "$certs/admin.csr" -CA "$certs/client-cert-auth-ca.crt" -CAkey "$certs/ca.key" -CAcreateserial -days 2 -out "$certs/admin.crt"
+}
+# As envtest gives them.
+server_flags() {
+  echo --allow-privileged=true --authorization-mode=RBAC --bind-address=127.0.0.1 "--cert-dir=$certs" "--client-ca-file=$certs/client-cert-auth-ca.crt" \
+    --disable-admission-plugins=ServiceAccount "--etcd-servers=http://127.0.0.1:$etcd_port" "--secure-port=$port" "--service-account-issuer=https://127.0.0.1:$port/" \
+    "--service-account-key-file=$certs/sa-signer.crt" "--service-account-signing-key-file=$certs/sa-signer.key" --service-cluster-ip-range=10.0.0.0/24
+}
+client() { "$kubectl" --server="https://127.0.0.1:$port" --certificate-authority="$certs/apiserver.crt" --client-certificate="$certs/admin.crt" --client-key="$certs/admin.key" --kubeconfig=/dev/null "$@"; }
+healthy() { same "$(curl -sk "https://127.0.0.1:$port/healthz")" ok; }
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+check_install() {
+  contains "$("$program" envtest install "$assets")" "KUBEBUILDER_ASSETS="
+  [ -x "$assets/kube-apiserver" ] && [ -x "$assets/etcd" ]
+  make_certificates
+}
+check_help() {
+  "$assets/etcd" --help >"$folder/help"
+  grep -q '^ *--unsafe-no-fsync' "$folder/help"
+  "$assets/kube-apiserver" --help >"$folder/help"
+  grep -q '^ *--secure-port' "$folder/help"
+  fails grep -q '^ *--insecure-port' "$folder/help"
+  fails "$assets/kube-apiserver" --no-such-flag=1 2>"$folder/error"
+  contains "$(cat "$folder/error")" "unknown flag: --no-such-flag"
+  fails "$assets/kube-apiserver" --authorization-mode=AlwaysAllow --secure-port="$port" 2>"$folder/error"
+}
+check_etcd() {
+  contains "$(curl -s "http://127.0.0.1:$etcd_port/health")" '"health":"true"'
+}
+check_objects() {
+  eventually 10 healthy
+  client get ns default
+  client create configmap one --from-literal=a=b
+  same "$(client get configmap one -o 'jsonpath={.data.a}')" b
+  contains "$(client auth whoami)" system:masters
+  client create serviceaccount robot
+  same "$(client create token robot | cut -d. -f2 | tr '_-' '/+' | base64 -d 2>/dev/null | grep -o '"iss":"[^"]*"')" "\"iss\":\"https://127.0.0.1:$port/\""
+}
+check_ends_with_a_watch_open() {
+  client get configmaps --watch >"$folder/watched" & local watch=$!
+  eventually 5 grep -q one "$folder/watched"
+  kill -TERM "$server"
+  eventually 2 is_gone "$server"
+  kill "$watch" 2>/dev/null || true
+}
+check_ends_with_its_parent() {
+  bash -c "\"$assets/kube-apiserver\" $(server_flags) >/dev/null 2>&1 & echo \$! >\"$folder/orphan\"; sleep 1"
+  eventually 5 is_gone "$(cat "$folder/orphan")"
+}
+
+check install
+check help
+"$assets/etcd" --advertise-client-urls="http://127.0.0.1:$etcd_port" --data-dir="$folder/etcd" --listen-client-urls="http://127.0.0.1:$etcd_port" \
+  --listen-peer-urls="http://127.0.0.1:1" --unsafe-no-fsync=true >>"$folder/log" 2>&1 & etcd=$!
+sleep 0.5
+check etcd
+# shellcheck disable=SC2046
+"$assets/kube-apiserver" $(server_flags) >>"$folder/log" 2>&1 & server=$!
+check objects
+check ends_with_a_watch_open
+check ends_with_its_parent
+finish
