@@ -40,7 +40,10 @@ check_describe() {
   contains "$(k describe pod -l app=web)" "Controlled By:" ReplicaSet/web- "Readiness:" "ContainersReady" Scheduled
   contains "$(k describe node)" Allocatable: "Non-terminated Pods:" "Allocated resources:" KubeletReady
 }
-check_explain() { contains "$(k explain deployment.spec.strategy)" DeploymentStrategy FIELDS: rollingUpdate type; }
+check_explain() {
+  contains "$(k explain deployment.spec.strategy)" DeploymentStrategy FIELDS: rollingUpdate type
+  contains "$(k explain cronjob.spec --output plaintext-openapiv2)" "RESOURCE: spec" "five cron fields" FIELDS:  # protobuf
+}
 check_generation() {
   local seen; seen=$(k get deploy web -o 'jsonpath={.metadata.generation} {.status.observedGeneration}')
   same "${seen% *}" "${seen#* }"
