@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 
+#include "homeostat/object/jsonpath.h"
 #include "kinds/admissionregistration/admissionregistration.h"
 #include "kinds/cells.h"
 #include "kinds/group_checks.h"
@@ -158,8 +159,28 @@ void CheckValidatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
   }
 }
 
+void CheckFieldReference(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  size_t start = text.find_first_not_of(kSpace);
+  if (start == text.npos) return errors.Required(path);
+  std::string_view reference = text.substr(start, text.find_last_not_of(kSpace) + 1 - start);
+  auto parsed = object::JsonPath::Parse(reference);
+  if (!parsed) errors.Invalid(path, reference, "invalid JSONPath: " + parsed.error().message());
+}
+
+void CheckStatus(const Value& status, const FieldPath& path, FieldErrors& errors) {
+  Value warnings = status.Get("typeChecking").Get("expressionWarnings");
+  for (size_t i = 0; i < warnings.size(); ++i) {
+    FieldPath warning = path.Child("typeChecking", "expressionWarnings").Index(i);
+    if (warnings.At(i).Get("warning").AsString().empty()) errors.Required(warning.Child("warning"));
+    CheckFieldReference(warnings.At(i).Get("fieldRef").AsString(), warning.Child("fieldRef"), errors);
+  }
+  CheckConditions(status.Get("conditions"), path.Child("conditions"), errors);
+}
+
 void CheckValidatingPolicyUpdate(RuleContext& context, Value policy, Value, FieldErrors& errors) {
-  if (context.subresource != "status") CheckValidatingPolicy(context, policy, errors);
+  if (context.subresource == "status") return CheckStatus(policy.Get("status"), FieldPath("status"), errors);
+  CheckValidatingPolicy(context, policy, errors);
 }
 
 // What is checked of a mutating policy besides its expressions.

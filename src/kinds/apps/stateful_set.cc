@@ -75,6 +75,7 @@ Value EffectiveTemplate(RuleContext& context, const Value& spec) {
         Edit volume(context.arena, volume_type, Value());
         volume.Set("name", claim.Path({"metadata", "name"}));
         volume.In("persistentVolumeClaim", [&](Edit& source) { source.Set("claimName", claim.Path({"metadata", "name"})); });
+        volume.Fill("persistentVolumeClaim", Value::EmptyObject());
         volumes.Append(volume.Build());
       }
       for (const Value& volume : pod.Get("volumes").items()) {

@@ -18,7 +18,7 @@ constexpr int64_t kMaxController = 250;
 constexpr size_t kShownHosts = 3;
 
 struct IngressRules {
-  bool any_secret_name = false, any_wildcard_rule = false, relaxed_service_name = false;
+  bool any_secret_name = false, any_wildcard_rule = false;
 };
 
 bool IsWildcard(std::string_view host) { return host.find('*') != host.npos; }
@@ -40,13 +40,13 @@ void CheckReference(const Value& reference, const FieldPath& path, FieldErrors& 
   }
 }
 
-void CheckServiceBackend(const Value& service, IngressRules rules, const FieldPath& path, FieldErrors& errors) {
+void CheckServiceBackend(const Value& service, const FieldPath& path, FieldErrors& errors) {
   std::string_view name = service.Get("name").AsString(), port_name = service.Path({"port", "name"}).AsString();
   FieldPath name_path = path.Child("service", "name"), port_path = path.Child("service", "port");
   if (name.empty()) {
     errors.Required(name_path);
   } else {
-    AddInvalid(errors, name_path, name, rules.relaxed_service_name ? object::IsDNS1123Label(name) : object::IsDNS1035Label(name));
+    AddInvalid(errors, name_path, name, object::IsDNS1123Label(name));
   }
   int64_t number = service.Path({"port", "number"}).AsInt();
   if (!port_name.empty() && number != 0) {
@@ -64,7 +64,7 @@ void CheckBackend(const Value& backend, IngressRules rules, const FieldPath& pat
   Value resource = backend.Get("resource"), service = backend.Get("service");
   if (resource && service) return errors.Invalid(path, "", "cannot set both resource and service backends");
   if (resource) return CheckReference(resource, path.Child("resource"), errors);
-  if (service) return CheckServiceBackend(service, rules, path, errors);
+  if (service) return CheckServiceBackend(service, path, errors);
   errors.Invalid(path, "", "resource or service backend is required");
 }
 
@@ -126,24 +126,16 @@ void CheckSpec(const Value& spec, IngressRules rules, FieldErrors& errors) {
   if (Value name = spec.Get("ingressClassName")) CheckDns1123Subdomain(name.AsString(), path.Child("ingressClassName"), errors);
 }
 
-bool NeedsRelaxedName(const Value& backend) {
-  Value service = backend.Get("service");
-  std::string_view name = service.Get("name").AsString();
-  return service && object::IsDNS1123Label(name).empty() && !object::IsDNS1035Label(name).empty();
-}
-
 IngressRules RulesFor(const Value& old_spec) {
   IngressRules rules;
   for (const Value& tls : old_spec.Get("tls").items()) {
     std::string_view secret = tls.Get("secretName").AsString();
     if (!secret.empty() && !object::IsDNS1123Subdomain(secret).empty()) rules.any_secret_name = true;
   }
-  rules.relaxed_service_name = NeedsRelaxedName(old_spec.Get("defaultBackend"));
   for (const Value& rule : old_spec.Get("rules").items()) {
     if (IsWildcard(rule.Get("host").AsString()) && Fails([&](FieldErrors& faults) { CheckRuleValue(rule, {}, FieldPath(), faults); })) {
       rules.any_wildcard_rule = true;
     }
-    for (const Value& path : rule.Path({"http", "paths"}).items()) rules.relaxed_service_name |= NeedsRelaxedName(path.Get("backend"));
   }
   return rules;
 }

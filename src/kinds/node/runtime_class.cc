@@ -44,7 +44,8 @@ void CheckNew(RuleContext& context, Value runtime_class, FieldErrors& errors) {
   if (Value scheduling = runtime_class.Get("scheduling")) CheckScheduling(scheduling, errors);
 }
 
-void CheckUpdate(RuleContext&, Value runtime_class, Value old, FieldErrors& errors) {
+void CheckUpdate(RuleContext& context, Value runtime_class, Value old, FieldErrors& errors) {
+  CheckNew(context, runtime_class, errors);
   CheckImmutableField(api::node::v1::RuntimeClass::SchemaType(), "handler", runtime_class, old, FieldPath(), errors);
 }
 

@@ -118,6 +118,14 @@ void CheckDriverUpdate(RuleContext& context, Value driver, Value old, FieldError
   CheckImmutableField(v1::CSIDriverSpec::SchemaType(), "volumeLifecycleModes", spec, old_spec, FieldPath("spec"), errors);
 }
 
+// Unlike other kinds' its generation starts as the client has it.
+Value PrepareDriverUpdate(RuleContext& context, Value driver, Value old) {
+  if (object::Equal(driver.Get("spec"), old.Get("spec"))) return driver;
+  int64_t next = old.Path({"metadata", "generation"}).AsInt() + 1;
+  return Edited(context.arena, v1::CSIDriver::SchemaType(), driver,
+                [&](Edit& edit) { edit.In("metadata", [&](Edit& metadata) { metadata.Set("generation", Value::Int(next)); }); });
+}
+
 Value DriverCell(object::Arena& arena, std::string_view, Value driver, WallTime) {
   Value requests = driver.Path({"spec", "tokenRequests"});
   if (requests.empty()) return Value::StringRef("<unset>");
@@ -137,6 +145,7 @@ void CheckCapacityWith(const Value& capacity, SelectorRules rules, FieldErrors& 
 void CheckCapacity(RuleContext&, Value capacity, FieldErrors& errors) { CheckCapacityWith(capacity, {}, errors); }
 
 void CheckCapacityUpdate(RuleContext&, Value capacity, Value old, FieldErrors& errors) {
+  CheckCapacityWith(capacity, {.allow_invalid_values = HasInvalidLabelValue(old.Get("nodeTopology"))}, errors);
   for (std::string_view field : {"nodeTopology", "storageClassName"}) {
     CheckImmutableField(v1::CSIStorageCapacity::SchemaType(), field, capacity, old, FieldPath(), errors);
   }
@@ -183,8 +192,8 @@ void CheckAttachmentUpdate(RuleContext& context, Value attachment, Value old, Fi
 }  // namespace
 
 const Behaviour kCSINode{.group = "storage.k8s.io", .kind = "CSINode", .validate_create = CheckNode, .validate_update = CheckNodeUpdate};
-const Behaviour kCSIDriver{.group = "storage.k8s.io", .kind = "CSIDriver", .validate_create = CheckDriver,
-                           .validate_update = CheckDriverUpdate, .cell = DriverCell};
+const Behaviour kCSIDriver{.group = "storage.k8s.io", .kind = "CSIDriver", .prepare_update = PrepareDriverUpdate,
+                           .validate_create = CheckDriver, .validate_update = CheckDriverUpdate, .cell = DriverCell};
 const Behaviour kCSIStorageCapacity{.group = "storage.k8s.io", .kind = "CSIStorageCapacity", .validate_create = CheckCapacity,
                                     .validate_update = CheckCapacityUpdate};
 const Behaviour kVolumeAttachment{.group = "storage.k8s.io", .kind = "VolumeAttachment", .validate_create = CheckAttachment,
