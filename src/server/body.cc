@@ -298,8 +298,7 @@ Result<Value> DecodeOptions(RequestContext& context, const schema::Type& type, s
   if (!untyped) return Fail(BadRequestError("couldn't get version/kind; json parse error: " + untyped.error().message()));
   TRY_ASSIGN(TypeMeta meta, ReadTypeMeta(*untyped));
   if (meta.kind.empty()) meta.kind = kind;
-  bool generic = meta.api_version.empty() || meta.api_version == "v1" || meta.api_version == "meta.k8s.io/v1";
-  if (meta.kind != kind || (!generic && !context.parts.resources.HasGroupVersion(meta.group, meta.version))) {
+  if (meta.kind != kind) {  // of any version: options are the same in all
     return Fail(BadRequestError("no kind " + GoQuote(meta.kind) + " is registered for version " +
                                 GoQuote(meta.api_version.empty() ? "meta.k8s.io/v1" : std::string_view(meta.api_version)) +
                                 " in scheme \"pkg/runtime/scheme.go:111\""));

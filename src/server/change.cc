@@ -167,7 +167,12 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
     rules.claims = claims.get();
     auto prepare = PrepareNew(context, rules, object, options);
     CO_TRY_ASSIGN(Value ready, co_await std::move(prepare));
-    if (options.names_version) co_return Fail(Status(500, "", "resourceVersion should not be set on objects to be created"));
+    if (options.dry_run && !options.sent_version.empty()) {
+      ready = SetMetadata(context.arena(), *context.storage().type, ready, "resourceVersion",
+                          Value::String(context.arena(), options.sent_version));
+    } else if (ParseResourceVersion(options.sent_version).value_or(0) != 0) {  // what is no number counts for nothing
+      co_return Fail(Status(500, "", "resourceVersion should not be set on objects to be created"));
+    }
     auto record = RecordClaims(context, claims.get(), options, ready);
     auto recorded = co_await std::move(record);
     Result<Answer> stored = Fail(InternalError("not stored"));

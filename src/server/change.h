@@ -15,7 +15,7 @@ struct ChangeOptions {
   std::string subresource;        // "" for the object itself
   std::string field_manager;      // who writes, for history
   bool dry_run = false;
-  bool names_version = false;       // create: the client named a resourceVersion, which is refused last
+  std::string sent_version;       // create: the resourceVersion that the client named; refused last, but not by a dry run
   bool allow_create = false;      // a missing object is created
 };
 

@@ -19,8 +19,7 @@ Task<Result<http::Response>> CreateObject(RequestContext& context) {
   }
   CO_TRY_ASSIGN(object, EnsureNamespace(context, *kind.type, object));
   ChangeOptions options;
-  // What is no number counts for nothing, as upstream has it.
-  options.names_version = ParseResourceVersion(MetadataString(object, "resourceVersion")).value_or(0) != 0;
+  options.sent_version = MetadataString(object, "resourceVersion");
   options.ns = context.info.ns;
   options.field_manager = context.FieldManager(query.field_manager);
   options.dry_run = query.dry_run;

@@ -76,9 +76,10 @@ Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, con
   if (!type.structural) typed = schema::FromUnstructured(context.arena(), outcome.object, type);
   if (typed) typed = schema::Conform(context.arena(), *typed, type, report);
   if (!typed) {
+    const schema::GroupVersionKind& gvk = context.kind().gvk;
+    std::string version = (gvk.group.empty() ? "/" : "") + gvk.ApiVersion();  // Go shows the empty group
     return Fail(Status(500, "", "failed to convert new object (" + fields.Describe(applied) + ") to proper version: unable to convert "
-                                "unstructured object to " + context.kind().gvk.ApiVersion() + ", Kind=" +
-                                std::string(context.kind().gvk.kind) + ": " + typed.error().message()));
+                                "unstructured object to " + version + ", Kind=" + std::string(gvk.kind) + ": " + typed.error().message()));
   }
   return context.parts.defaults.Apply(context.arena(), *context.kind().type, *typed);
 }

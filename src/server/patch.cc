@@ -7,6 +7,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/json_encoder.h"
+#include "homeostat/schema/protobuf.h"
 #include "patch/json_patch.h"
 #include "patch/managed_fields.h"
 #include "patch/merge_patch.h"
@@ -114,7 +115,9 @@ Result<Value> PatchForm(RequestContext& context, const PatchRequest& patch, cons
 }  // namespace
 
 Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& patch, const schema::Kind& kind, const Value& live) {
-  Value form = schema::ToJsonForm(context.arena(), *kind.type, live);
+  // Whoever wrote it, what is patched says what it is.
+  Value named = schema::WithTypeMeta(context.arena(), *kind.type, live, kind.gvk.ApiVersion(), kind.gvk.kind);
+  Value form = schema::ToJsonForm(context.arena(), *kind.type, named);
   TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
   // What upstream shows of a patch that makes no object of its kind.
   schema::BadValue shown(patch.kind == PatchKind::kStrategicMerge ? GoMapText(patch.patch) : SortedJson(patched));

@@ -140,6 +140,7 @@ Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& reso
     TRY_ASSIGN(object, resource.behaviour->allocate(context, *context.claims, object, old));
   }
   object = CarryOverMetadata(context.arena, type, object, old, context.dry_run);
+  if (!kind.namespaced) object = SetMetadata(context.arena, type, object, "namespace", Value());
   if (context.subresource.empty()) {
     if (kind.has_status) object = SetField(context.arena, type, object, "status", old.Get("status"));
   } else if (context.subresource == "status") {

@@ -194,6 +194,12 @@ void CheckMutatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
   } else {
     CheckMatchResources(match, path.Child("matchConstraints"), errors);
     if (match.Get("resourceRules").empty()) errors.Required(path.Child("matchConstraints", "resourceRules"));
+    FieldPath operations = path.Child("matchConstraints", "resourceRules", "operations");
+    for (const Value& rule : match.Get("resourceRules").items()) {
+      for (const Value& operation : rule.Get("operations").items()) {
+        CheckOneOf(operation.AsString(), {"*", "CONNECT", "CREATE", "UPDATE"}, operations, errors);
+      }
+    }
   }
   if (mutations.empty()) errors.Required(path.Child("mutations"), "mutations must contain at least one item");
   for (size_t i = 0; i < mutations.size(); ++i) {
@@ -225,15 +231,15 @@ Value BindingCell(object::Arena& arena, std::string_view, Value binding, WallTim
 
 const Behaviour kValidatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicy",
                                            .validate_create = CheckValidatingPolicy, .validate_update = CheckValidatingPolicyUpdate,
-                                           .cell = PolicyCell};
+                                           .warn = WarnOfStaticName, .cell = PolicyCell};
 const Behaviour kMutatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicy",
                                          .validate_create = CheckMutatingPolicy, .validate_update = CheckMutatingPolicyUpdate,
-                                         .cell = PolicyCell};
+                                         .warn = WarnOfStaticName, .cell = PolicyCell};
 const Behaviour kValidatingAdmissionPolicyBinding{
     .group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicyBinding", .validate_create = CheckBinding,
-    .validate_update = CheckBindingUpdate, .cell = BindingCell};
+    .validate_update = CheckBindingUpdate, .warn = WarnOfStaticName, .cell = BindingCell};
 const Behaviour kMutatingAdmissionPolicyBinding{
     .group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicyBinding", .validate_create = CheckBinding,
-    .validate_update = CheckBindingUpdate, .cell = BindingCell};
+    .validate_update = CheckBindingUpdate, .warn = WarnOfStaticName, .cell = BindingCell};
 
 }  // namespace homeostat::kinds

@@ -9,8 +9,8 @@ using internal::Texts;
 class ResourceTest : public internal::BehaviourTest {
  protected:
   static constexpr std::string_view kSlice =
-      "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: d.example.com, nodeName: n, "
-      "pool: {name: p, generation: 0, resourceSliceCount: 1}, devices: [{name: a}]}}";
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: d.example.com, nodeName: node, "
+      "pool: {name: pool, generation: 0, resourceSliceCount: 1}, devices: [{name: a}]}}";
   static constexpr std::string_view kClaim =
       "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c}, spec: {devices: {requests: "
       "[{name: r, exactly: {deviceClassName: x}}, {name: s, firstAvailable: [{name: t, deviceClassName: x}]}]}}}";
@@ -39,14 +39,14 @@ TEST_F(ResourceTest, ChecksSlices) {
         "required, but multiple fields are set"}},
       {"{spec: {allNodes: false}}", {"spec.allNodes: Invalid value: false: must be either unset or set to true"}},
       {"{spec: {devices: [{name: a}, {name: a}]}}", {"spec.devices[1]: Duplicate value: \"a\""}},
-      {"{spec: {devices: [{name: a, attributes: {x: {version: 1.2}}}]}}",
+      {"{spec: {devices: [{name: a, attributes: {x: {version: '1.2'}}}]}}",
        {"spec.devices[0].attributes[x].version: Invalid value: \"1.2\": must be a string compatible with semver.org spec 2.0.0"}},
       {"{spec: {devices: [{name: a, attributes: {x: {version: 1.2.3-rc.1+build.05}}}]}}", {}},
       {"{spec: {devices: [{name: a, attributes: {x: {}}}]}}",
        {"spec.devices[0].attributes[x]: Invalid value: \"\": exactly one value must be specified"}},
       {"{spec: {devices: [{name: a, taints: [{key: k, effect: Sometimes}]}]}}",
        {"spec.devices[0].taints[0].effect: Unsupported value: \"Sometimes\": supported values: \"NoExecute\", \"NoSchedule\", \"None\""}},
-      {"{spec: {devices: [{name: a, nodeName: n}]}}",
+      {"{spec: {devices: [{name: a, nodeName: node}]}}",
        {"spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to "
         "true in the ResourceSlice spec"}},
       {"{spec: {devices: [{name: a, capacity: {m: {value: 1, requestPolicy: {default: 1}}}}]}}",

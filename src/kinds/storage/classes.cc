@@ -8,6 +8,7 @@
 #include "homeostat/api/storage/v1.h"
 #include "homeostat/schema/diff.h"
 #include "kinds/cells.h"
+#include "kinds/core/pod_warnings.h"
 #include "kinds/group_checks.h"
 #include "kinds/storage/storage.h"
 
@@ -123,10 +124,23 @@ void CheckAttributesUpdate(RuleContext& context, Value attributes, Value old, Fi
   CheckAttributes(context, attributes, errors);
 }
 
+void WarnClass(RuleContext& context, Value storage_class, Value) {
+  if (context.warnings == nullptr) return;
+  Value topologies = storage_class.Get("allowedTopologies");
+  for (size_t i = 0; i < topologies.size(); ++i) {
+    Value expressions = topologies.At(i).Get("matchLabelExpressions");
+    for (size_t j = 0; j < expressions.size(); ++j) {
+      std::string_view text = DeprecatedNodeLabel(expressions.At(j).Get("key").AsString());
+      FieldPath path = FieldPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key");
+      if (!text.empty()) context.warnings->push_back(path.String() + ": " + std::string(text));
+    }
+  }
+}
+
 }  // namespace
 
 const Behaviour kStorageClass{.group = "storage.k8s.io", .kind = "StorageClass", .validate_create = CheckClass,
-                              .validate_update = CheckClassUpdate, .cell = ClassCell};
+                              .validate_update = CheckClassUpdate, .warn = WarnClass, .cell = ClassCell};
 const Behaviour kVolumeAttributesClass{.group = "storage.k8s.io", .kind = "VolumeAttributesClass", .validate_create = CheckAttributes,
                                        .validate_update = CheckAttributesUpdate};
 

@@ -152,7 +152,7 @@ Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subreso
 Task<Result<http::Response>> AnswerScale(RequestContext& context, const schema::Subresource& sub, Answer parent) {
   CO_TRY_ASSIGN(Value object, FromStorage(context.arena(), *context.resource, parent.value));
   context.arena().Keep(parent.document == context.work ? nullptr : parent.document);
-  CO_TRY_ASSIGN(Value scale, TrackedScale(context, sub, object));
+  Value scale = ScaleOf(context.arena(), sub, object);
   co_return EncodeAnswer(context, Answer{200, context.work, scale, &ScaleKind(), nullptr});
 }
 
