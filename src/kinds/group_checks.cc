@@ -145,7 +145,7 @@ void CheckImmutableInternal(const schema::Type& struct_type, std::string_view fi
   const schema::Field& known = *struct_type.FindField(field);
   Value value = object.Get(field);
   if (SameField(known, value, old.Get(field))) return;
-  if (known.type->form == schema::Form::kString) return errors.Invalid(path.Child(field), ShownField(known, value), kImmutable);
+  if (known.type->form == schema::Form::kString && (!value || known.type->go_name.empty())) return errors.Invalid(path.Child(field), ShownField(known, value), kImmutable);
   if (!value && known.type->form == schema::Form::kStruct && !known.Has(schema::kPointer)) value = Value::EmptyObject();
   errors.Invalid(path.Child(field), value ? InternalValue(*known.type, value) : BadValue::Null(), kImmutable);
 }

@@ -2,6 +2,7 @@
 // patch go through it. Source of the rules and texts: apimachinery's runtime/converter.go.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -71,7 +72,10 @@ class Converter {
     if (wants_integer && value.IsInt()) return Value::Int(Wrap(type.form, value.AsInt()));
     if (wants_integer && value.IsDouble()) {
       double number = value.AsDouble();
-      if (number == std::trunc(number) && std::abs(number) < 9.2e18) return Value::Int(Wrap(type.form, static_cast<int64_t>(number)));
+      // What no int64 holds becomes the least one, as amd64 converts it.
+      bool held = number >= -0x1p63 && number < 0x1p63;
+      int64_t whole = held ? static_cast<int64_t>(number) : std::numeric_limits<int64_t>::min();
+      if (number == std::trunc(number)) return Value::Int(Wrap(type.form, whole));
     }
     // Go calls a whole number convertible to text, and thinks better of it.
     bool convertible = (wants_integer && value.IsDouble()) || (type.form == Form::kString && value.IsInt());

@@ -16,6 +16,7 @@ TEST(FromUnstructured, MindsOtherThingsThanAJsonDecoder) {
   } cases[] = {
       {R"({"spec":{"replicas":2147483648}})", "", R"({"spec":{"replicas":-2147483648}})"},
       {R"({"spec":{"replicas":3.0}})", "", R"({"spec":{"replicas":3}})"},
+      {R"({"spec":{"replicas":1e21}})", "", R"({"spec":{"replicas":0}})"},
       {R"({"spec":{"replicas":1.5}})", "cannot convert float64 to int32"},
       {R"({"spec":{"replicas":"3"}})", "unrecognized type: int32"},
       {R"({"spec":{"paused":1}})", "unrecognized type: bool"},

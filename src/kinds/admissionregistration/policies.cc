@@ -10,6 +10,12 @@
 namespace homeostat::kinds {
 namespace {
 
+// One of the choices in a field that may not be left out; an empty text is no choice.
+void RequireChoice(const Value& value, Choices choices, const FieldPath& path, FieldErrors& errors) {
+  if (!value) return errors.Required(path);
+  CheckOneOf(value.AsString(), choices, path, errors);
+}
+
 void CheckParameters(const Value& parameters, const FieldPath& path, FieldErrors& errors) {
   if (!parameters) return;
   std::string_view name = parameters.Get("name").AsString(), action = parameters.Get("parameterNotFoundAction").AsString();
@@ -43,7 +49,7 @@ void CheckNamedRules(const Value& rules, const FieldPath& list_path, FieldErrors
 
 void CheckMatchResources(const Value& match, const FieldPath& path, FieldErrors& errors) {
   if (!match) return;
-  RequireOneOf(match.Get("matchPolicy").AsString(), {"Equivalent", "Exact"}, path.Child("matchPolicy"), errors);
+  RequireChoice(match.Get("matchPolicy"), {"Equivalent", "Exact"}, path.Child("matchPolicy"), errors);
   for (std::string_view field : {"namespaceSelector", "objectSelector"}) {
     if (!match.Get(field)) {
       errors.Required(path.Child(field));
@@ -145,7 +151,7 @@ void CheckParamKind(const Value& kind, const FieldPath& path, FieldErrors& error
 void CheckValidatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = policy.Get("spec"), match = spec.Get("matchConstraints");
-  RequireOneOf(spec.Get("failurePolicy").AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  RequireChoice(spec.Get("failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
   if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
   if (!match) {
     errors.Required(path.Child("matchConstraints"));
@@ -187,7 +193,7 @@ void CheckValidatingPolicyUpdate(RuleContext& context, Value policy, Value, Fiel
 void CheckMutatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = policy.Get("spec"), mutations = spec.Get("mutations"), match = spec.Get("matchConstraints");
-  RequireOneOf(spec.Get("failurePolicy").AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  RequireChoice(spec.Get("failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
   if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
   if (!match) {
     errors.Required(path.Child("matchConstraints"));
