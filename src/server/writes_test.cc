@@ -1,4 +1,6 @@
 // What every write meets whatever its kind: checks of metadata, strictness, versions, managed fields; through the whole server.
+#include <algorithm>
+
 #include "server/internal/test_server.h"
 
 namespace homeostat::server {
@@ -53,6 +55,29 @@ TEST_F(WritesTest, VersionsThatAreNone) {
   EXPECT_EQ(Ask("GET", std::string(kMaps) + "?resourceVersion=x").message(),
             "invalid resource version: resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax");
   EXPECT_EQ(Ask("GET", std::string(kMaps) + "/m?resourceVersion=x").code, 500);
+}
+
+TEST_F(WritesTest, DryRunsShowTheVersionThatWasSent) {
+  TestAnswer made = Ask("POST", std::string(kMaps) + "?dryRun=All", R"({"metadata":{"name":"n","resourceVersion":"7"}})");
+  EXPECT_EQ(made.code, 201);
+  EXPECT_EQ(made.Text({"metadata", "resourceVersion"}), "7");
+}
+
+TEST_F(WritesTest, ObjectsOfAnotherLifeAreLeftAlone) {
+  Make(kMaps, R"({"metadata":{"name":"m"}})");
+  std::string uid = Ask("GET", std::string(kMaps) + "/m").Text({"metadata", "uid"});
+  const std::string body = R"({"metadata":{"name":"m","uid":"x"}})", end = "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                                                                           "precondition: x, UID in object meta: " + uid;
+  const std::string start = "Operation cannot be fulfilled on configmaps \"m\": StorageError: invalid object, Code: 4, Key: ";
+  EXPECT_EQ(Ask("PUT", std::string(kMaps) + "/m", body).message(), start + "/registry/configmaps/default/m, " + end);
+  EXPECT_EQ(Ask("PUT", std::string(kMaps) + "/m?dryRun=All", body).message(), start + "/configmaps/default/m, " + end);
+}
+
+TEST_F(WritesTest, FaultsComeInTheOrderOfTheDocument) {
+  const std::string json = R"({"metadata":{"name":"n","name":"m"},"bogus":1})";
+  EXPECT_EQ(Ask("POST", std::string(kMaps) + "?fieldValidation=Strict", json).message(),
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: duplicate field \"metadata.name\", unknown "
+            "field \"bogus\"");
 }
 
 TEST_F(WritesTest, KeysThatStandTwice) {
@@ -115,7 +140,12 @@ TEST_F(WritesTest, ScalesCanBeApplied) {
   TestAnswer applied = Ask("PATCH", sets + "/s/scale?fieldManager=m&force=true", scale, apply);
   EXPECT_EQ(applied.code, 200) << applied.message();
   EXPECT_EQ(Ask("GET", sets + "/s").Get({"spec", "replicas"}).AsInt(), 4);
-  EXPECT_EQ(applied.Get({"metadata", "managedFields"}).At(0).Get("manager").AsString(), "m");
+  EXPECT_TRUE(applied.Get({"metadata", "managedFields"}).IsAbsent());
+  TestAnswer set = Ask("GET", sets + "/s");
+  Value owners = set.Get({"metadata", "managedFields"});
+  EXPECT_TRUE(std::ranges::any_of(owners.items(), [](const Value& owner) {
+    return owner.Get("manager").AsString() == "m" && owner.Get("subresource").AsString() == "scale";
+  })) << object::JsonText(owners);
 }
 
 TEST_F(WritesTest, KindsStoredInAVersionThatIsNotServedCanBeReadAgain) {
