@@ -8,6 +8,7 @@
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
+#include "patch/consumed_patch.h"
 #include "patch/json_patch.h"
 #include "patch/managed_fields.h"
 #include "patch/merge_patch.h"
@@ -120,9 +121,10 @@ Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& pa
   Value form = schema::ToJsonForm(context.arena(), *kind.type, named);
   TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
   // What upstream shows of a patch that makes no object of its kind.
-  schema::BadValue shown(patch.kind == PatchKind::kStrategicMerge ? GoMapText(patch.patch) : SortedJson(patched));
+  bool strategic = patch.kind == PatchKind::kStrategicMerge;
+  schema::BadValue shown(strategic ? GoMapText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : SortedJson(patched));
   std::vector<std::string> problems = StrictProblems(patch);
-  Patched made{patched, problems, patch.kind == PatchKind::kStrategicMerge};
+  Patched made{patched, problems, strategic};
   auto object = DecodePatched(context, kind, made, patch.query.field_validation);
   if (!object) return Fail(InvalidPatch(shown, object.error().message()));
   Value managed = patched.Path({"metadata", "managedFields"});
