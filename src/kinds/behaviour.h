@@ -86,10 +86,19 @@ struct Behaviour {
   // graceful_deletion kinds: the period to grant, given what the client asked for (nullopt: nothing).
   std::optional<GracefulDeletion> (*graceful)(RuleContext&, Value object, std::optional<int64_t> requested) = nullptr;
 
+  // Why a client may not delete the object of that name, whether there is one or not; "" if it may. Collections are not asked.
+  std::string_view (*undeletable)(std::string_view name) = nullptr;
+
+  // Said to a client whose deletion leaves dependents only because the kind's default is to; "" for nothing.
+  std::string_view warning_of_orphans = {};
+
   // True when something of the kind's own, beside metadata.finalizers, holds a deleted object (a namespace's spec.finalizers).
   bool (*held)(Value object) = nullptr;
   // What else changes when an object is marked for deletion.
   Value (*mark_deleting)(RuleContext&, Value object) = nullptr;
+
+  // The metadata that tables and partial objects show, where upstream keeps some of it elsewhere; null: all of it.
+  Value (*shown_metadata)(object::Arena&, Value metadata) = nullptr;
 
   // The cell of a table column that names a computed `cell`; "age" is computed for every kind without asking.
   Value (*cell)(object::Arena&, std::string_view cell, Value object, WallTime now) = nullptr;

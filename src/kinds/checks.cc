@@ -188,7 +188,28 @@ void CheckImmutable(const schema::Type& type, const Value& value, const Value& o
 void CheckImmutableField(const schema::Type& struct_type, std::string_view field, const Value& object, const Value& old,
                          const FieldPath& path, FieldErrors& errors) {
   const schema::Field* known = struct_type.FindField(field);
-  CheckImmutable(*known->type, object.Get(field), old.Get(field), path.Child(field), errors);
+  Value value = object.Get(field);
+  if (!SameField(*known, value, old.Get(field))) errors.Invalid(path.Child(field), ShownField(*known, value), kImmutable);
+}
+
+bool SameField(const schema::Field& field, const Value& value, const Value& old) {
+  if (field.Has(schema::kPointer) && static_cast<bool>(value) != static_cast<bool>(old)) return false;
+  return schema::IsEqual(*field.type, value, old);
+}
+
+BadValue ShownField(const schema::Field& field, const Value& value) {
+  if (value || field.Has(schema::kPointer)) return BadValue(*field.type, value);
+  switch (field.type->form) {
+    case schema::Form::kBool: return BadValue(false);
+    case schema::Form::kInt32:
+    case schema::Form::kInt64:
+    case schema::Form::kUint32:
+    case schema::Form::kUint64:
+    case schema::Form::kDouble: return BadValue(0);
+    case schema::Form::kString: return BadValue("");
+    case schema::Form::kStruct: return BadValue(*field.type, Value::EmptyObject());
+    default: return BadValue::Null();
+  }
 }
 
 }  // namespace homeostat::kinds

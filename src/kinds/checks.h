@@ -89,6 +89,9 @@ void CheckLegacyCidr(std::string_view value, const FieldPath& path, FieldErrors&
 // "field is immutable" if the two differ.
 void CheckImmutable(const schema::Type& type, const Value& value, const Value& old, const FieldPath& path, FieldErrors& errors);
 // A field of the struct, by name, compared as Kubernetes compares; structs are shown as JSON of their type.
+// Whether two structs have the same in a field; where a pointer leads to it, something empty is not nothing.
+bool SameField(const schema::Field& field, const Value& value, const Value& old);
+BadValue ShownField(const schema::Field& field, const Value& value);  // what an absent one shows is its zero in Go
 void CheckImmutableField(const schema::Type& struct_type, std::string_view field, const Value& object, const Value& old,
                          const FieldPath& path, FieldErrors& errors);
 

@@ -142,10 +142,12 @@ void CheckConditions(const Value& conditions, const FieldPath& path, FieldErrors
 
 void CheckImmutableInternal(const schema::Type& struct_type, std::string_view field, const Value& object, const Value& old,
                             const FieldPath& path, FieldErrors& errors) {
-  const schema::Type& type = *struct_type.FindField(field)->type;
-  if (schema::IsEqual(type, object.Get(field), old.Get(field))) return;
+  const schema::Field& known = *struct_type.FindField(field);
   Value value = object.Get(field);
-  errors.Invalid(path.Child(field), value || type.form == schema::Form::kStruct ? InternalValue(type, value) : BadValue::Null(), kImmutable);
+  if (SameField(known, value, old.Get(field))) return;
+  if (known.type->form == schema::Form::kString && (!value || known.type->go_name.empty())) return errors.Invalid(path.Child(field), ShownField(known, value), kImmutable);
+  if (!value && known.type->form == schema::Form::kStruct && !known.Has(schema::kPointer)) value = Value::EmptyObject();
+  errors.Invalid(path.Child(field), value ? InternalValue(*known.type, value) : BadValue::Null(), kImmutable);
 }
 
 void WarnOfPodNames(const Value& object, std::vector<std::string>& warnings) {

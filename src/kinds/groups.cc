@@ -39,7 +39,7 @@ std::span<const Behaviour* const> GroupBehaviours() {
       &kRuntimeClass,
       &kPodDisruptionBudget,
       &kClusterRole, &kClusterRoleBinding, &kRole, &kRoleBinding,
-      &kDeviceClass, &kResourceClaim, &kResourceClaimTemplate,
+      &kDeviceClass, &kResourceClaim, &kResourceClaimTemplate, &kResourceSlice,
       &kPriorityClass,
       &kCSIDriver, &kCSINode, &kCSIStorageCapacity, &kStorageClass, &kVolumeAttachment, &kVolumeAttributesClass,
   };

@@ -1,5 +1,6 @@
 #include "patch/merge_patch.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "patch/internal/member_lookup.h"
@@ -40,6 +41,8 @@ Value MergeObjects(Arena& arena, const Value& document, const Value& patch) {
     if (member.value.IsNull() || in_document.Find(member.name())) continue;
     merged.emplace_back(member.name(), WithoutNullMembers(arena, member.value), member.field);
   }
+  // Upstream's library writes what it has merged by name; what it hasn't touched keeps its order.
+  std::ranges::sort(merged, {}, &Member::name);
   return BuildObject(arena, merged);
 }
 

@@ -136,5 +136,16 @@ TEST(Codec, TextsAreDecodedOrRefusedAsRecorded) {
   EXPECT_GT(count, 400);
 }
 
+TEST(Codec, IntegersOfMoreThan64BitsAreNamedWhole) {
+  Arena arena;
+  ConformReport report;
+  auto parsed = object::ParseJson(arena, R"({"spec":{"replicas":9223372036854775808}})");
+  ASSERT_TRUE(parsed.has_value());
+  auto typed = Conform(arena, *parsed, *test::FindType("apps/v1 Deployment"), report);
+  ASSERT_FALSE(typed.has_value());
+  EXPECT_EQ(typed.error().message(),
+            "json: cannot unmarshal number 9223372036854775808 into Go struct field DeploymentSpec.spec.replicas of type int32");
+}
+
 }  // namespace
 }  // namespace homeostat::schema

@@ -7,6 +7,7 @@
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/yaml.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/scalars.h"
 #include "schema/internal/tree.h"
@@ -26,13 +27,15 @@ void ConformReport::Add(std::string_view what, std::string_view path) {
   if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(std::move(problem));
 }
 
+void ConformReport::SortFrom(size_t first) {
+  if (first < problems.size()) std::sort(problems.begin() + static_cast<std::ptrdiff_t>(first), problems.end());
+}
+
 std::string ConformReport::StrictMessage() const {
-  std::string message = "strict decoding error: ";
-  for (size_t i = 0; i < problems.size(); ++i) {
-    if (i > 0) message += ", ";
-    message += problems[i];
-  }
-  return message;
+  std::string message;
+  if (!yaml_duplicates.empty()) message = object::StrictYamlMessage(yaml_duplicates);
+  for (const std::string& problem : problems) message += (message.empty() ? "" : ", ") + problem;
+  return "strict decoding error: " + message;
 }
 
 std::string GoTypeName(const Type& type) {
@@ -238,7 +241,7 @@ class Conformer {
   }
 
   // What remains of a field's value: absent if it is left out.
-  static Value Kept(const Type& parent, const Field& field, const Value& original, const Value& converted) {
+  Value Kept(const Type& parent, const Field& field, const Value& original, const Value& converted) const {
     if (original.IsNull()) {
       bool keep = field.Has(kNullable) || (parent.structural && field.default_json.empty());
       return keep ? original : Value();
@@ -246,6 +249,11 @@ class Conformer {
     if (parent.structural) return converted.IsAbsent() ? original : converted;
     if (!converted) return {};
     if (field.Has(kPointer)) return converted;
+    if (report_ != nullptr && report_->keep_empty && !field.Has(kOmitZero)) {
+      bool holder = field.type->form == Form::kList || field.type->form == Form::kMap;
+      if (holder && !field.Has(kOmitEmpty)) return converted;
+      if (field.type->form == Form::kStruct && !converted.empty()) return converted;
+    }
     return internal::IsZero(*field.type, converted) ? Value() : converted;
   }
 

@@ -1,7 +1,6 @@
 #include "homeostat/schema/field_errors.h"
 
-#include <charconv>
-
+#include "homeostat/base/go_text.h"
 #include "homeostat/object/json.h"
 #include "homeostat/schema/json_encoder.h"
 
@@ -45,16 +44,7 @@ std::string FieldPath::String() const {
   return text;
 }
 
-BadValue::BadValue(double value) {
-  // Go prints a double with %v: the shortest text, with an exponent below 1e-4 and from 1e21 on.
-  char text[32];
-  double magnitude = value < 0 ? -value : value;
-  bool exponent = magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e21);
-  auto end = std::to_chars(text, text + sizeof text, value,
-                           exponent ? std::chars_format::scientific : std::chars_format::fixed)
-                 .ptr;
-  text_.assign(text, end);
-}
+BadValue::BadValue(double value) : text_(GoFloat(value)) {}
 
 BadValue::BadValue(const object::Value& value) {
   switch (value.kind()) {

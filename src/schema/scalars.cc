@@ -1,7 +1,9 @@
 #include "schema/internal/scalars.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "homeostat/object/json.h"
 #include "homeostat/object/quantity.h"
@@ -162,9 +164,14 @@ std::string_view JsonKindName(const Value& value) {
 
 std::string NumberText(const Value& value) {
   if (value.IsInt()) return std::to_string(value.AsInt());
+  double number = value.AsDouble();
+  if (std::abs(number) >= 0x1p63 && std::abs(number) < 1e21) {  // an integer of more than 64 bits
+    char digits[32];
+    return {digits, std::to_chars(digits, std::end(digits), number, std::chars_format::fixed, 0).ptr};
+  }
   std::string text;
-  object::AppendJsonDouble(text, value.AsDouble());
-  // Whole numbers are doubles because they were written with a point.
+  object::AppendJsonDouble(text, number);
+  // Smaller whole numbers are doubles because they were written with a point.
   bool whole = text.find_first_of(".e") == std::string::npos;
   return whole ? text + ".0" : text;
 }

@@ -186,6 +186,7 @@ Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& cont
   const RequestInfo& info = context.info;
   const schema::Kind& kind = context.kind();
   if (const ResourceHandler* handler = FindHandler(context)) {
+    if (info.subresource.empty()) WarnOfDeprecation(kind, context.warnings);
     auto handling = (*handler)(context);
     co_return co_await std::move(handling);
   }
@@ -201,6 +202,7 @@ Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& cont
   bool misplaced = named ? info.verb == "create" : !collection_verb && info.verb != "watch";
   bool needs_namespace = kind.namespaced && info.ns.empty() && (info.verb == "create" || info.verb == "deletecollection");
   if ((verbs & VerbBit(info.verb)) == 0 || misplaced || needs_namespace) co_return Fail(MethodNotAllowed());
+  WarnOfDeprecation(kind, context.warnings);
   auto verb = FunctionOf(info.verb)(context);
   co_return co_await std::move(verb);
 }
@@ -255,7 +257,6 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
   if (!output) co_return EncodeStatus(output.error(), error_output);
   context.output = *output;
   context.output.pretty = WantsPretty(request, context.query, context.output.pretty);
-  WarnOfDeprecation(*kept.kind, context.warnings);
   auto serving = ServeResource(context);
   auto answer = co_await std::move(serving);
   http::Response response = answer ? *std::move(answer) : EncodeStatus(answer.error(), error_output);

@@ -1,6 +1,7 @@
 #include "server/body.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "homeostat/object/json.h"
 #include "homeostat/object/wire.h"
@@ -8,6 +9,7 @@
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/defaults.h"
 #include "homeostat/schema/protobuf.h"
+#include "patch/managed_fields.h"
 
 namespace homeostat::server {
 namespace {
@@ -106,22 +108,25 @@ std::string InternalPackage(std::string_view group) {
   return group.empty() ? "core" : std::string(group.substr(0, group.find('.')));
 }
 
-// A body of another kind than the URL expects.
-Status WrongKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected) {
+// Why a body of another kind than the URL expects can't be taken: `body`, if it is a tree, may not even be of its own kind.
+std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, const Value& body) {
   std::string_view item_kind = meta.kind;
   if (item_kind.ends_with("List")) item_kind.remove_suffix(4);
-  bool known = context.parts.resources.FindKind(meta.group, meta.version, meta.kind) != nullptr ||
-               context.parts.resources.FindKind(meta.group, meta.version, item_kind) != nullptr;
-  if (!known) {
-    return CannotBeHandled(meta, expected, "no kind \"" + meta.kind + "\" is registered for version \"" + meta.api_version +
-                                               "\" in scheme \"pkg/runtime/scheme.go:111\"");
+  const Resource* found = context.parts.resources.FindKind(meta.group, meta.version, meta.kind);
+  if (found == nullptr && context.parts.resources.FindKind(meta.group, meta.version, item_kind) == nullptr) {
+    return "no kind \"" + meta.kind + "\" is registered for version \"" + meta.api_version + "\" in scheme \"pkg/runtime/scheme.go:111\"";
   }
-  return CannotBeHandled(meta, expected, "converting (" + meta.version + "." + meta.kind + ") to (" +
-                                             InternalPackage(expected.gvk.group) + "." + std::string(expected.gvk.kind) +
-                                             "): unknown conversion");
+  if (found != nullptr && !found->custom && body.IsObject()) {
+    schema::ConformReport report;
+    report.collect = false;
+    auto own = schema::Conform(context.arena(), body, *found->kind->type, report);
+    if (!own) return own.error().message();
+  }
+  return "converting (" + meta.version + "." + meta.kind + ") to (" + InternalPackage(expected.gvk.group) + "." +
+         std::string(expected.gvk.kind) + "): unknown conversion";
 }
 
-Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, bool& fits) {
+Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, const Value& body, bool& fits) {
   fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && meta.version == expected.gvk.version;
   if (fits) return BadRequestError("");
   bool other_version = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group &&
@@ -130,7 +135,16 @@ Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Ki
     return BadRequestError("the API version in the data (" + meta.api_version +
                            ") does not match the expected API version (" + expected.gvk.ApiVersion() + ")");
   }
-  return WrongKind(context, meta, expected);
+  return CannotBeHandled(meta, expected, WrongKind(context, meta, expected, body));
+}
+
+// A patch may have made something else of an object.
+Result<void> CheckPatchedKind(RequestContext& context, const schema::Kind& expected, const Value& tree) {
+  TRY_ASSIGN(TypeMeta meta, ReadTypeMeta(tree));
+  FillTypeMeta(meta, expected);
+  bool fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && meta.version == expected.gvk.version;
+  if (fits) return {};
+  return Fail(BadRequestError(WrongKind(context, meta, expected, tree)));
 }
 
 Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& expected) {
@@ -145,7 +159,7 @@ Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& ex
   }
   FillTypeMeta(meta, expected);
   bool fits = false;
-  Status wrong = CheckKind(context, meta, expected, fits);
+  Status wrong = CheckKind(context, meta, expected, Value(), fits);
   if (!fits) return Fail(wrong);
   context.arena().Keep(std::make_shared<Bytes>(context.request.body));
   auto object = schema::DecodeProtobuf(context.arena(), envelope->raw, *expected.type);
@@ -155,10 +169,62 @@ Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& ex
 
 // Turns what strict decoding found into warnings or into a refusal.
 Result<void> ApplyStrictness(RequestContext& context, const schema::ConformReport& report, FieldValidation validation) {
-  if (report.problems.empty() || validation == FieldValidation::kIgnore) return {};
+  if (!report.HasProblems() || validation == FieldValidation::kIgnore) return {};
   if (validation == FieldValidation::kStrict) return Fail(BadRequestError(report.StrictMessage()));
+  for (const std::string& problem : report.yaml_duplicates) context.warnings.push_back(problem);
   for (const std::string& problem : report.problems) context.warnings.push_back(problem);
   return {};
+}
+
+// Upstream reads YAML by way of JSON that is sorted: what it finds comes in that order.
+Value SortedByName(object::Arena& arena, const Value& value) {
+  if (value.IsList()) {
+    object::ListBuilder items(arena);
+    for (const Value& item : value.items()) items.Append(SortedByName(arena, item));
+    return items.Build();
+  }
+  if (!value.IsObject()) return value;
+  std::vector<object::Member> members(value.members().begin(), value.members().end());
+  std::ranges::sort(members, {}, &object::Member::name);
+  object::ObjectBuilder builder(arena);
+  for (const object::Member& member : members) builder.Append(member.name(), SortedByName(arena, member.value));
+  return builder.Build();
+}
+
+// Where in a document what a problem names stands: the number of the member or item at each level.
+std::vector<size_t> PlaceOf(const Value& document, std::string_view problem) {
+  std::vector<size_t> place;
+  std::string_view rest = problem.substr(std::min(problem.find('"') + 1, problem.size()));
+  for (Value at = document; !rest.empty() && rest != "\"";) {
+    if (at.IsList() && rest.starts_with('[')) {
+      size_t index = 0;
+      std::from_chars(rest.data() + 1, rest.data() + rest.size(), index);
+      if (index >= at.size()) break;
+      place.push_back(index);
+      at = at.items()[index];
+      rest = rest.substr(std::min(rest.find(']') + 1, rest.size()));
+      continue;
+    }
+    if (rest.starts_with('.')) rest.remove_prefix(1);
+    const object::Member* found = nullptr;
+    for (const object::Member& member : at.members()) {
+      std::string_view name = member.name();
+      bool fits = rest.starts_with(name) && rest.size() > name.size() && std::string_view(".[\"").contains(rest[name.size()]);
+      if (fits && (found == nullptr || found->name().size() < name.size())) found = &member;
+    }
+    if (found == nullptr) break;
+    place.push_back(static_cast<size_t>(found - at.members().data()));
+    rest.remove_prefix(found->name().size());
+    at = found->value;
+  }
+  return place;
+}
+
+// Adds the members that stand twice in a JSON document to what is wrong with it, in the order of the document.
+void AddDuplicates(const Value& document, const std::vector<std::string>& duplicates, schema::ConformReport& report) {
+  if (duplicates.empty()) return;
+  for (const std::string& path : duplicates) report.AddDuplicate(path);
+  std::ranges::stable_sort(report.problems, {}, [&](const std::string& problem) { return PlaceOf(document, problem); });
 }
 
 Result<Value> WithDefaults(RequestContext& context, const schema::Kind& kind, const Value& object) {
@@ -169,7 +235,10 @@ Result<Value> WithDefaults(RequestContext& context, const schema::Kind& kind, co
 
 Result<Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding encoding,
                            std::vector<std::string>* duplicate_fields) {
-  if (encoding == Encoding::kYaml) return object::ParseYaml(arena, text, duplicate_fields);
+  if (encoding == Encoding::kYaml) {
+    TRY_ASSIGN(Value tree, object::ParseYaml(arena, text, duplicate_fields));
+    return SortedByName(arena, tree);
+  }
   return object::ParseJson(arena, text, duplicate_fields);
 }
 
@@ -195,28 +264,82 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   TypeMeta meta = *std::move(read);
   FillTypeMeta(meta, expected);
   bool fits = false;
-  Status wrong = CheckKind(context, meta, expected, fits);
+  Status wrong = CheckKind(context, meta, expected, *untyped, fits);
   if (!fits) return Fail(wrong);
 
+  Value managed = untyped->Path({"metadata", "managedFields"});
+  context.resets_managed_fields = managed && patch::AsksForReset(managed);
   schema::ConformReport report;
   report.collect = validation != FieldValidation::kIgnore;
+  report.keep_empty = true;
   Value tree = untyped->IsNull() ? Value::EmptyObject() : *untyped;
   auto object = schema::Conform(arena, tree, *expected.type, report);
   if (!object) return Fail(CannotBeHandled(meta, expected, object.error().message()));
-  for (const std::string& path : duplicates) report.AddDuplicate(path);
+  if (encoding == Encoding::kYaml) {
+    report.yaml_duplicates = std::move(duplicates);
+  } else {
+    AddDuplicates(tree, duplicates, report);
+  }
   if (auto strict = ApplyStrictness(context, report, validation); !strict) {
     return Fail(CannotBeHandled(meta, expected, strict.error().message()));
   }
   return WithDefaults(context, expected, *object);
 }
 
-Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const Value& patched,
+Result<Value> DecodeOptions(RequestContext& context, const schema::Type& type, std::string_view kind) {
+  object::Arena& arena = context.arena();
+  std::string_view body = context.request.body;
+  TRY_ASSIGN(Encoding encoding, NegotiateInput(context.request.headers.Get("Content-Type"), NegotiationScope{}));
+  if (encoding == Encoding::kProtobuf) {
+    arena.Keep(std::make_shared<Bytes>(context.request.body));
+    return schema::DecodeProtobufObject(arena, body, type);
+  }
+  auto untyped = ParseUntyped(arena, body, encoding, nullptr);
+  if (!untyped) return Fail(BadRequestError("couldn't get version/kind; json parse error: " + untyped.error().message()));
+  TRY_ASSIGN(TypeMeta meta, ReadTypeMeta(*untyped));
+  if (meta.kind.empty()) meta.kind = kind;
+  if (meta.kind != kind) {  // of any version: options are the same in all
+    return Fail(BadRequestError("no kind " + GoQuote(meta.kind) + " is registered for version " +
+                                GoQuote(meta.api_version.empty() ? "meta.k8s.io/v1" : std::string_view(meta.api_version)) +
+                                " in scheme \"pkg/runtime/scheme.go:111\""));
+  }
+  schema::ConformReport report;
+  report.collect = false;
+  return schema::Conform(arena, *untyped, type, report);
+}
+
+Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const Patched& patched,
                             FieldValidation validation) {
+  object::Arena& arena = context.arena();
   schema::ConformReport report;
   report.collect = validation != FieldValidation::kIgnore;
-  TRY_ASSIGN(Value object, schema::Conform(context.arena(), patched, *expected.type, report));
-  TRY(ApplyStrictness(context, report, validation));
-  return WithDefaults(context, expected, object);
+  report.keep_empty = true;
+  if (report.collect) report.problems.assign(patched.problems.begin(), patched.problems.end());
+  size_t in_patch = report.problems.size();
+  Value tree = patched.tree;
+  if (patched.strategic) {
+    TRY_ASSIGN(tree, schema::FromUnstructured(arena, tree, *expected.type));
+  } else if (tree.Get("apiVersion").AsString().empty()) {
+    // Upstream then reads it as its internal form, which has none of these fields.
+    for (const object::Member& member : tree.members()) {
+      if (member.name() != "kind" && member.name() != "apiVersion") report.AddUnknown(member.name());
+    }
+    report.SortFrom(in_patch);
+    TRY(ApplyStrictness(context, report, validation));
+    return WithDefaults(context, expected, Value::EmptyObject());
+  } else {
+    TRY(CheckPatchedKind(context, expected, tree));
+  }
+  schema::ConformReport first = report;
+  auto object = schema::Conform(arena, tree, *expected.type, first);
+  if (!object || first.HasProblems()) {
+    // Upstream's patched document has its names sorted: so come the faults. A sound one keeps the order of raw JSON.
+    object = schema::Conform(arena, SortedByName(arena, tree), *expected.type, report);
+    if (!object) return Fail(object.error());
+    if (patched.strategic) report.SortFrom(in_patch);
+    TRY(ApplyStrictness(context, report, validation));
+  }
+  return WithDefaults(context, expected, *object);
 }
 
 Result<Value> ToStorage(object::Arena& arena, const Resource& resource, const Value& object) {

@@ -2,6 +2,8 @@
 // The words of every refusal are upstream's, as clients match them.
 #pragma once
 
+#include <span>
+
 #include "server/context.h"
 #include "server/options.h"
 
@@ -11,9 +13,18 @@ namespace homeostat::server {
 // Unknown and duplicate fields become warnings or an error, by `validation`. The tree is of `expected`'s version.
 Result<object::Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation);
 
-// The same for a tree that a patch made: conform, strictness, defaults. Errors are 422 about the patch.
-Result<object::Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const object::Value& patched,
+// A tree that a patch made of an object.
+struct Patched {
+  object::Value tree;
+  std::span<const std::string> problems;  // what strict decoding of the patch itself found
+  bool strategic = false;                 // converted from Go's maps, not decoded from JSON
+};
+// The same for such a tree: conform, strictness, defaults. Errors are what is wrong, for a 422 about the patch.
+Result<object::Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const Patched& patched,
                                     FieldValidation validation);
+
+// A body that holds options of a request, of any group's version.
+Result<object::Value> DecodeOptions(RequestContext& context, const schema::Type& type, std::string_view kind);
 
 // Parses JSON or YAML without a type: patches, and options.
 Result<object::Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding encoding,

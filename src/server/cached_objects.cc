@@ -26,7 +26,8 @@ std::vector<object::DocumentPtr> CachedObjects::List(std::string_view group, std
 
 void SetDecoders(cache::Cache& cache, const Resources& resources) {
   for (const Resource* resource : resources.All()) {
-    if (resource->kind != resource->storage || resource->kind->virtual_kind || resource->kind->storage_prefix.empty()) continue;
+    // The stored version need not be among those that are served.
+    if (resource->storage->virtual_kind || resource->storage->storage_prefix.empty()) continue;
     cache.SetDecoder(StoragePrefix(*resource->storage, ""),
                      [kind = resource->storage, owner = resource->owner](const Bytes& stored, uint64_t revision) {
                        return DecodeStored(*kind, stored, revision);

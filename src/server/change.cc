@@ -4,6 +4,7 @@
 
 #include "server/allocations.h"
 #include "server/metadata.h"
+#include "server/options.h"
 #include "server/rules.h"
 
 namespace homeostat::server {
@@ -16,20 +17,25 @@ admission::Request AdmissionRequest(RequestContext& context, kinds::RuleContext&
   return admission::Request{operation, context.storage(), options.subresource, options.ns, name, object, old, Value(), rules};
 }
 
-// Owner references with the same uid count once; the client is told.
+// Owner references that are the same count once; the client is told.
 Value DedupOwnerReferences(RequestContext& context, const Value& object) {
   Value references = object.Path({"metadata", "ownerReferences"});
   if (references.size() < 2) return object;
   object::ListBuilder kept(context.arena());
-  bool duplicates = false;
+  std::string repeated;
   for (const Value& reference : references.items()) {
-    bool seen = std::ranges::any_of(kept.items(), [&](const Value& other) { return object::Equal(other, reference); });
-    if (seen) duplicates = true; else kept.Append(reference);
+    if (std::ranges::any_of(kept.items(), [&](const Value& other) { return object::Equal(other, reference); })) {
+      repeated += (repeated.empty() ? "" : ", ") + std::string(reference.Get("uid").AsString());
+    } else {
+      kept.Append(reference);
+    }
   }
-  if (!duplicates) return object;
-  context.warnings.push_back(
-      ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
-      "such requests as early as 1.24; please fix your requests");
+  if (kept.items().size() == references.size()) return object;
+  bool after_admission = context.info.verb == "patch";  // where upstream looks at a patched object
+  context.warnings.push_back(".metadata.ownerReferences contains duplicate entries" +
+                             std::string(after_admission ? " after mutating admission happens" : "") +
+                             "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix "
+                             "your requests; duplicate UID(s) observed: " + repeated);
   return SetMetadata(context.arena(), *context.storage().type, object, "ownerReferences", kept.Build());
 }
 
@@ -58,6 +64,7 @@ Status StaleVersion(const RequestContext& context, std::string_view name) {
 Result<Value> CheckVersion(RequestContext& context, const Value& object, const Value& current, std::string_view name) {
   std::string_view asked = MetadataString(object, "resourceVersion");
   std::string_view stored = MetadataString(current, "resourceVersion");
+  if (auto number = ParseNumber(asked); !number) return Fail(Status(500, "", number.error().message()));
   if (asked.empty() || asked == "0") {
     if (!context.storage().unconditional_update) {
       schema::FieldErrors errors;
@@ -160,6 +167,12 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
     rules.claims = claims.get();
     auto prepare = PrepareNew(context, rules, object, options);
     CO_TRY_ASSIGN(Value ready, co_await std::move(prepare));
+    if (options.dry_run && !options.sent_version.empty()) {
+      ready = SetMetadata(context.arena(), *context.storage().type, ready, "resourceVersion",
+                          Value::String(context.arena(), options.sent_version));
+    } else if (ParseResourceVersion(options.sent_version).value_or(0) != 0) {  // what is no number counts for nothing
+      co_return Fail(Status(500, "", "resourceVersion should not be set on objects to be created"));
+    }
     auto record = RecordClaims(context, claims.get(), options, ready);
     auto recorded = co_await std::move(record);
     Result<Answer> stored = Fail(InternalError("not stored"));
@@ -210,11 +223,21 @@ Result<void> CheckNameAndNamespace(const RequestContext& context, const Value& o
   return {};
 }
 
+Status PreconditionFailed(RequestContext& context, std::string_view name, bool dry_run, std::string_view what, std::string_view wanted,
+                          std::string_view found) {
+  std::string key = StorageKey(context.storage(), context.info.ns, name);
+  if (dry_run) key.erase(0, std::string_view("/registry").size());
+  std::string part(what);
+  return ConflictError(context.kind().gvk.group, context.kind().plural, name,
+                       "StorageError: invalid object, Code: 4, Key: " + key + ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " +
+                           part + " in precondition: " + std::string(wanted) + ", " + part + " in object meta: " + std::string(found));
+}
+
 Result<Value> EnsureNamespace(RequestContext& context, const schema::Type& type, const Value& object) {
   std::string_view ns = MetadataString(object, "namespace");
   std::string_view expected = context.kind().namespaced ? std::string_view(context.info.ns) : std::string_view();
   if (ns == expected) return object;
-  if (!ns.empty()) {
+  if (!ns.empty() && !expected.empty()) {
     return Fail(BadRequestError("the namespace of the provided object does not match the namespace sent on the request"));
   }
   return SetMetadata(context.arena(), type, object, "namespace", Value::String(context.arena(), expected));

@@ -15,6 +15,7 @@ struct ChangeOptions {
   std::string subresource;        // "" for the object itself
   std::string field_manager;      // who writes, for history
   bool dry_run = false;
+  std::string sent_version;       // create: the resourceVersion that the client named; refused last, but not by a dry run
   bool allow_create = false;      // a missing object is created
 };
 
@@ -28,6 +29,11 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
 // Changes a stored object: 404 if there is none (unless it may be created), 409 if it is at another version than the new
 // object names. An object whose last finalizer goes is removed.
 Task<Result<Answer>> ChangeObject(RequestContext& context, ChangeOptions options, Compute compute);
+
+// 409 for a precondition on the stored object that does not hold: `what` ("UID", "ResourceVersion") is `found` and not
+// `wanted`. Names the storage's key, which a dry run sees without the prefix of the store.
+Status PreconditionFailed(RequestContext& context, std::string_view name, bool dry_run, std::string_view what, std::string_view wanted,
+                          std::string_view found);
 
 // 400 unless the object's name and namespace are those of the URL.
 Result<void> CheckNameAndNamespace(const RequestContext& context, const Value& object, std::string_view name);

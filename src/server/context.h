@@ -47,6 +47,7 @@ struct RequestContext {
   MediaTypeOptions output;
   std::string audit_id;
   std::vector<std::string> warnings;
+  bool resets_managed_fields = false;  // the decoded body asks to forget who manages what, which a typed tree can't show
   // Everything this request decodes and builds lives here; the object that is stored or answered keeps it alive.
   std::shared_ptr<object::Document> work = std::make_shared<object::Document>();
 

@@ -52,7 +52,7 @@ class ControlPlane::Impl {
     SetDecoders(cache_, resources_);
     admission::AddDefaultPlugins(admission_, admission::PluginParts{runtime, objects_, authorizer_});
     ServeDiscovery(server_);
-    ServeSubresources(server_, SubresourceParts{tokens_, rbac_, authorizer_});
+    ServeSubresources(server_, SubresourceParts{tokens_, rbac_, authorizer_, [this] { return StoreHealth(); }});
     server_.CountInto(metrics_);
     ServeOpenIdDocuments(server_, tokens_);
     ServeOpenApi(server_, options_.version.git_version);
@@ -65,6 +65,8 @@ class ControlPlane::Impl {
   Task<Result<void>> Start();
   Task<void> MakeKey();
   Task<void> CompactFromTimeToTime();
+  // Before the store is read in there is nothing to serve.
+  std::optional<std::string> StoreHealth() const;
   std::vector<HealthCheck> Checks();
 
   Runtime& runtime_;
@@ -86,12 +88,14 @@ class ControlPlane::Impl {
   TaskGroup group_;
 };
 
+std::optional<std::string> ControlPlane::Impl::StoreHealth() const {
+  if (started_) return std::nullopt;
+  return "not started yet";
+}
+
 std::vector<HealthCheck> ControlPlane::Impl::Checks() {
   auto well = [] { return std::optional<std::string>(); };
-  auto started = [this]() -> std::optional<std::string> {
-    if (started_) return std::nullopt;
-    return "not started yet";
-  };
+  auto started = [this] { return StoreHealth(); };
   return {
       {"ping", well},
       {"log", well},

@@ -18,10 +18,8 @@ Task<Result<http::Response>> CreateObject(RequestContext& context) {
     object = SetMetadata(context.arena(), *kind.type, object, field, Value());
   }
   CO_TRY_ASSIGN(object, EnsureNamespace(context, *kind.type, object));
-  if (!MetadataString(object, "resourceVersion").empty()) {
-    co_return Fail(Status(500, "", "resourceVersion should not be set on objects to be created"));
-  }
   ChangeOptions options;
+  options.sent_version = MetadataString(object, "resourceVersion");
   options.ns = context.info.ns;
   options.field_manager = context.FieldManager(query.field_manager);
   options.dry_run = query.dry_run;

@@ -3,10 +3,7 @@
 #include <algorithm>
 
 #include "homeostat/api/meta/v1.h"
-#include "homeostat/object/json.h"
 #include "homeostat/object/time.h"
-#include "homeostat/schema/conform.h"
-#include "homeostat/schema/protobuf.h"
 #include "server/allocations.h"
 #include "server/body.h"
 #include "server/change.h"
@@ -236,26 +233,13 @@ Task<Result<DeleteOutcome>> DeleteOne(RequestContext& context, DeleteQuery optio
 // The DeleteOptions of a body; absent without one.
 Result<Value> ReadDeleteOptions(RequestContext& context) {
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
-  std::string_view body = context.request.body;
-  if (body.empty()) return Value();
-  object::Arena& arena = context.arena();
-  const schema::Type& type = api::meta::v1::DeleteOptions::SchemaType();
-  TRY_ASSIGN(Encoding encoding, NegotiateInput(context.request.headers.Get("Content-Type"), NegotiationScope{}));
-  if (encoding == Encoding::kProtobuf) {
-    arena.Keep(std::make_shared<Bytes>(context.request.body));
-    return schema::DecodeProtobufObject(arena, body, type);
-  }
-  auto untyped = ParseUntyped(arena, body, encoding, nullptr);
-  if (!untyped) return Fail(BadRequestError("couldn't get version/kind; json parse error: " + untyped.error().message()));
-  std::string_view kind = untyped->Get("kind").AsString();
-  std::string_view version = untyped->Get("apiVersion").AsString();
-  if (!kind.empty() && kind != "DeleteOptions") {
-    return Fail(BadRequestError("no kind " + GoQuote(kind) + " is registered for version " + GoQuote(version) +
-                                " in scheme \"pkg/runtime/scheme.go:111\""));
-  }
-  schema::ConformReport report;
-  report.collect = false;
-  return schema::Conform(arena, *untyped, type, report);
+  if (context.request.body.empty()) return Value();
+  return DecodeOptions(context, api::meta::v1::DeleteOptions::SchemaType(), "DeleteOptions");
+}
+
+void WarnOfOrphans(RequestContext& context, const DeleteQuery& options) {
+  std::string_view warning = context.resource->behaviour->warning_of_orphans;
+  if (!warning.empty() && !options.propagation_policy && !options.orphan_dependents) context.warnings.emplace_back(warning);
 }
 
 StatusDetails DetailsOf(const RequestContext& context, const Value& object) {
@@ -272,6 +256,11 @@ StatusDetails DetailsOf(const RequestContext& context, const Value& object) {
 Task<Result<http::Response>> DeleteObject(RequestContext& context) {
   CO_TRY_ASSIGN(Value body, ReadDeleteOptions(context));
   CO_TRY_ASSIGN(DeleteQuery options, ParseDeleteQuery(context.query, body));
+  WarnOfOrphans(context, options);
+  if (auto undeletable = context.resource->behaviour->undeletable) {
+    std::string_view why = undeletable(context.info.name);
+    if (!why.empty()) co_return Fail(ForbiddenError(context.kind().gvk.group, context.kind().plural, context.info.name, why));
+  }
   auto deletion = DeleteOne(context, options, context.info.ns, context.info.name);
   CO_TRY_ASSIGN(DeleteOutcome outcome, co_await std::move(deletion));
   bool shows_object = context.storage().delete_returns_object || (!outcome.removed && !outcome.pending);
@@ -284,7 +273,9 @@ Task<Result<http::Response>> DeleteObject(RequestContext& context) {
 Task<Result<http::Response>> DeleteCollection(RequestContext& context) {
   CO_TRY_ASSIGN(Value body, ReadDeleteOptions(context));
   CO_TRY_ASSIGN(DeleteQuery options, ParseDeleteQuery(context.query, body));
+  WarnOfOrphans(context, options);
   CO_TRY_ASSIGN(ListQuery query, ParseListQuery(context.query));
+  CO_TRY(ParseListVersion(query.resource_version));
   CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
   cache::Snapshot snapshot = context.parts.cache.List(StoragePrefix(context.storage(), context.info.ns));
   ListMeta meta;

@@ -42,19 +42,13 @@ Result<Bytes> FinishText(std::string json, const MediaTypeOptions& output) {
   return FinishJson(std::move(json), output.pretty);
 }
 
-Value PartialMetadata(object::Arena& arena, const Value& object) {
-  ObjectBuilder builder(arena);
-  builder.Append("metadata", object.Get("metadata"));
-  return builder.Build();
-}
-
-// Appends {"kind":"PartialObjectMetadata",…} of one object; type: the object's own.
-void AppendPartialMetadata(std::string& out, const schema::Type& type, const Value& object, std::string_view version) {
+// Appends {"kind":"PartialObjectMetadata",…} of one object with that metadata; type: the object's own.
+void AppendPartialMetadata(std::string& out, const schema::Type& type, const Value& shown, std::string_view version) {
   const schema::Type& metadata = *type.FindField("metadata")->type;
   out += R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/)";
   out += version;
   out += R"(","metadata":)";
-  schema::EncodeJson(metadata, object.Get("metadata"), out);
+  schema::EncodeJson(metadata, shown, out);
   out += "}";
 }
 
@@ -154,7 +148,7 @@ Result<http::Response> EncodePartialList(RequestContext& context, const std::vec
   json += R"(,"items":[)";
   for (size_t i = 0; i < trees.size(); ++i) {
     if (i > 0) json += ',';
-    AppendPartialMetadata(json, *context.storage().type, trees[i], version);
+    AppendPartialMetadata(json, *context.storage().type, ShownMetadata(context, trees[i]), version);
   }
   json += "]}";
   if (context.output.encoding == Encoding::kProtobuf) {
@@ -183,12 +177,14 @@ Result<http::Response> EncodeTable(RequestContext& context, std::span<const Valu
 Result<http::Response> EncodePartialOne(RequestContext& context, const Answer& answer) {
   const std::string& version = context.output.transformation_version;
   std::string json;
-  AppendPartialMetadata(json, *answer.kind->type, answer.value, version);
+  Value shown = ShownMetadata(context, answer.value);
+  AppendPartialMetadata(json, *answer.kind->type, shown, version);
   if (context.output.encoding == Encoding::kProtobuf) {
     object::Arena arena;
-    Value partial = PartialMetadata(arena, answer.value);
+    ObjectBuilder partial(arena);
+    partial.Append("metadata", shown);
     schema::ConformReport report;
-    TRY_ASSIGN(Value typed, schema::Conform(arena, partial, api::meta::v1::PartialObjectMetadata::SchemaType(), report));
+    TRY_ASSIGN(Value typed, schema::Conform(arena, partial.Build(), api::meta::v1::PartialObjectMetadata::SchemaType(), report));
     TRY_ASSIGN(Bytes body, EncodeValue(api::meta::v1::PartialObjectMetadata::SchemaType(), "meta.k8s.io/" + version,
                                        "PartialObjectMetadata", typed, Encoding::kProtobuf, false));
     return BytesResponse(answer.code, std::move(body), MediaType(Encoding::kProtobuf));
@@ -291,6 +287,12 @@ Result<Value> InVersion(object::Arena& arena, const Resource& resource, const Va
   return FromStorage(arena, resource, stored);
 }
 
+Value ShownMetadata(RequestContext& context, const Value& object) {
+  Value metadata = object.Get("metadata");
+  auto shown = context.resource->behaviour->shown_metadata;
+  return shown == nullptr ? metadata : shown(context.arena(), metadata);
+}
+
 Result<http::Response> EncodeAnswer(RequestContext& context, const Answer& answer) {
   const MediaTypeOptions& output = context.output;
   bool stored_kind = answer.kind == context.resource->storage;
@@ -323,6 +325,19 @@ Result<http::Response> EncodeAnswer(RequestContext& context, const Answer& answe
   }
   TRY_ASSIGN(Bytes body, EncodeValue(*kind->type, kind->gvk.ApiVersion(), kind->gvk.kind, value, output.encoding, output.pretty));
   return BytesResponse(answer.code, std::move(body), MediaType(output.encoding));
+}
+
+Result<http::Response> EncodeComputedList(RequestContext& context, std::span<const Value> objects) {
+  const schema::Kind& kind = context.kind();
+  if (context.output.transformation == Transformation::kTable) return EncodeTable(context, objects, {}, 200);
+  ObjectBuilder list(context.arena());
+  object::ListBuilder items(context.arena());
+  for (const Value& object : objects) items.Append(object);
+  int index = kind.list_type->FieldIndex("items");
+  if (!items.empty()) list.SetField(static_cast<uint16_t>(index), "items", items.Build());
+  TRY_ASSIGN(Bytes body, EncodeValue(*kind.list_type, kind.gvk.ApiVersion(), kind.list_kind, list.Build(), context.output.encoding,
+                                     context.output.pretty));
+  return BytesResponse(200, std::move(body), MediaType(context.output.encoding));
 }
 
 Result<http::Response> EncodeList(RequestContext& context, const std::vector<cache::EntryPtr>& entries, const ListMeta& meta) {

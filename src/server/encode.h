@@ -35,6 +35,11 @@ struct ListMeta {
   std::optional<int64_t> remaining;
 };
 Result<http::Response> EncodeList(RequestContext& context, const std::vector<cache::EntryPtr>& entries, const ListMeta& meta);
+// A list of objects that are stored nowhere, typed as the kind, in the request's encoding and transformation.
+Result<http::Response> EncodeComputedList(RequestContext& context, std::span<const object::Value> objects);
+
+// An object's metadata as tables and partial objects show it.
+object::Value ShownMetadata(RequestContext& context, const object::Value& object);
 
 // A whole answer.
 http::Response BytesResponse(int code, Bytes body, std::string_view content_type);

@@ -48,11 +48,20 @@ patch::FieldManager ManagerFor(RequestContext& context, std::string_view subreso
   return patch::FieldManager(std::move(options));
 }
 
+// The object as it reads after a conversion to the stored version and back, which may have given it defaults of that version.
+Value AsStored(RequestContext& context, const Value& object) {
+  auto stored = ToStorage(context.arena(), *context.resource, object);
+  if (!stored) return object;
+  return FromStorage(context.arena(), *context.resource, *stored).value_or(object);
+}
+
 }  // namespace
 
 Value TrackUpdate(RequestContext& context, const Value& live, const Value& object, std::string_view manager,
                   std::string_view subresource, bool reset) {
-  return ManagerFor(context, subresource).Update(context.arena(), live, object, manager, context.runtime().WallNow(), reset);
+  Value changed = AsStored(context, object);
+  Value tracked = ManagerFor(context, subresource).Update(context.arena(), live, changed, manager, context.runtime().WallNow(), reset);
+  return schema::WithoutEmpty(context.arena(), *context.kind().type, tracked);
 }
 
 Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, const Value& applied, std::string_view manager,
@@ -62,10 +71,15 @@ Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, con
   if (!outcome.changed) return outcome.object;
   schema::ConformReport report;
   report.collect = false;
-  auto typed = schema::Conform(context.arena(), outcome.object, *context.kind().type, report);
+  Result<Value> typed = outcome.object;
+  const schema::Type& type = *context.kind().type;
+  if (!type.structural) typed = schema::FromUnstructured(context.arena(), outcome.object, type);
+  if (typed) typed = schema::Conform(context.arena(), *typed, type, report);
   if (!typed) {
-    return Fail(InternalError("failed to convert new object (" + fields.Describe(outcome.object) +
-                              ") to proper version: " + typed.error().message()));
+    const schema::GroupVersionKind& gvk = context.kind().gvk;
+    std::string version = (gvk.group.empty() ? "/" : "") + gvk.ApiVersion();  // Go shows the empty group
+    return Fail(Status(500, "", "failed to convert new object (" + fields.Describe(applied) + ") to proper version: unable to convert "
+                                "unstructured object to " + version + ", Kind=" + std::string(gvk.kind) + ": " + typed.error().message()));
   }
   return context.parts.defaults.Apply(context.arena(), *context.kind().type, *typed);
 }

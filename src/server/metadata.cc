@@ -41,6 +41,7 @@ void ValidateOwnerReference(const Value& reference, const FieldPath& path, Field
   std::string_view api_version = reference.Get("apiVersion").AsString();
   size_t slash = api_version.find('/');
   std::string_view version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+  if (version.find('/') != std::string_view::npos) version = {};  // no version can be made out
   if (version.empty()) errors.Invalid(path.Child("apiVersion"), api_version, "version must not be empty");
   for (std::string_view name : {"kind", "name", "uid"}) {
     if (reference.Get(name).AsString().empty()) errors.Invalid(path.Child(name), "", "must not be empty");
@@ -72,18 +73,22 @@ bool IsStandardFinalizer(std::string_view name) {
   return name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
 }
 
+// Finalizers that are none of Kubernetes' own must say whose they are.
+void ValidateFinalizerOwners(const Value& finalizers, const FieldPath& path, FieldErrors& errors) {
+  for (size_t i = 0; i < finalizers.size(); ++i) {
+    std::string_view name = finalizers.At(i).AsString();
+    if (name.find('/') != std::string_view::npos || IsStandardFinalizer(name)) continue;
+    errors.Invalid(path.Index(i), name, "name is neither a standard finalizer name nor is it fully qualified");
+  }
+}
+
 void ValidateFinalizers(const Value& finalizers, const FieldPath& path, FieldErrors& errors) {
   bool orphan = false, foreground = false;
-  size_t index = 0;
   for (const Value& item : finalizers.items()) {
     std::string_view name = item.AsString();
     for (std::string& message : object::IsQualifiedName(name)) errors.Invalid(path, name, message);
-    if (name.find('/') == std::string_view::npos && !IsStandardFinalizer(name)) {
-      errors.Invalid(path.Index(index), name, "name is neither a standard finalizer name nor is it fully qualified");
-    }
     orphan = orphan || name == "orphan";
     foreground = foreground || name == "foregroundDeletion";
-    ++index;
   }
   if (orphan && foreground) {
     errors.Invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
@@ -200,7 +205,11 @@ Value FillSystemFields(Arena& arena, Runtime& runtime, const schema::Type& type,
                       {"deletionGracePeriodSeconds", Value()}});
 }
 
-void ValidateObjectMeta(const Value& object, bool namespaced, NameCheck name_check, FieldErrors& errors) {
+std::vector<std::string> PathSegmentName(std::string_view name, bool prefix) {
+  return prefix ? object::IsValidPathSegmentPrefix(name) : object::IsValidPathSegmentName(name);
+}
+
+void ValidateObjectMeta(const Value& object, bool namespaced, NameCheck name_check, MetaRules rules, FieldErrors& errors) {
   if (name_check == nullptr) name_check = DefaultNameCheck;
   FieldPath path("metadata");
   Value metadata = object.Get("metadata");
@@ -217,9 +226,10 @@ void ValidateObjectMeta(const Value& object, bool namespaced, NameCheck name_che
     for (std::string& message : name_check(name, false)) errors.Invalid(path.Child("name"), name, message);
   }
   ValidateCommon(metadata, namespaced, path, errors);
+  if (rules.finalizer_owners) ValidateFinalizerOwners(metadata.Get("finalizers"), path.Child("finalizers"), errors);
 }
 
-void ValidateObjectMetaUpdate(const Value& object, const Value& old, FieldErrors& errors) {
+void ValidateObjectMetaUpdate(const Value& object, const Value& old, MetaRules rules, FieldErrors& errors) {
   FieldPath path("metadata");
   Value now = object.Get("metadata"), before = old.Get("metadata");
   if (before.Get("deletionTimestamp")) {
@@ -244,6 +254,7 @@ void ValidateObjectMetaUpdate(const Value& object, const Value& old, FieldErrors
   ValidateAnnotations(now.Get("annotations"), path.Child("annotations"), errors);
   ValidateOwnerReferences(now.Get("ownerReferences"), path.Child("ownerReferences"), errors);
   patch::ValidateManagedFieldsEntries(now.Get("managedFields"), path.Child("managedFields"), errors);
+  if (rules.finalizer_owners) ValidateFinalizerOwners(now.Get("finalizers"), path.Child("finalizers"), errors);
 }
 
 }  // namespace homeostat::server

@@ -40,9 +40,16 @@ std::string FormatNow(Runtime& runtime);
 
 using NameCheck = std::vector<std::string> (*)(std::string_view name, bool prefix);
 
-// Checks a new object's metadata; name_check: the kind's rule, null for DNS subdomains.
-void ValidateObjectMeta(const Value& object, bool namespaced, NameCheck name_check, schema::FieldErrors& errors);
-// Checks that what must not change did not.
-void ValidateObjectMetaUpdate(const Value& object, const Value& old, schema::FieldErrors& errors);
+// The rule that holds for names of every kind: they can stand in a path.
+std::vector<std::string> PathSegmentName(std::string_view name, bool prefix);
+
+struct MetaRules {
+  bool finalizer_owners = false;  // finalizers must be qualified, if they are none of Kubernetes' own
+};
+
+// Checks an object's metadata; name_check: the kind's rule, null for DNS subdomains.
+void ValidateObjectMeta(const Value& object, bool namespaced, NameCheck name_check, MetaRules rules, schema::FieldErrors& errors);
+// Checks that what must not change did not, and what might have got new faults.
+void ValidateObjectMetaUpdate(const Value& object, const Value& old, MetaRules rules, schema::FieldErrors& errors);
 
 }  // namespace homeostat::server

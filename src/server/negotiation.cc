@@ -151,7 +151,9 @@ Result<MediaTypeOptions> NegotiateOutput(std::string_view accept, const Negotiat
   }
   // A type we do not have at all is refused by the router, in its own words.
   if (!type_is_offered) {
-    return Fail(NotAcceptableError("406: Not Acceptable\n\nAvailable representations: " + OfferedList(scope)));
+    StatusDetails details;
+    details.shown = true;
+    return Fail(NotAcceptableError("406: Not Acceptable\n\nAvailable representations: " + OfferedList(scope)).WithDetails(details));
   }
   return Fail(NotAcceptableError("only the following media types are accepted: " + OfferedList(scope)));
 }

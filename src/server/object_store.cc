@@ -100,14 +100,14 @@ Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::Writ
   std::string name(MetadataString(object, "name"));
   std::string key = StorageKey(kind, context.info.ns, name);
   if (dry_run) {
-    if (context.parts.cache.Get(key)) co_return Fail(AlreadyExistsError(kind.gvk.group, context.kind().plural, name));
+    if (context.parts.cache.Get(key)) co_return Fail(AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name));
     co_return AnswerWith(context, object, 201);
   }
   CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), kind, object, context.resource->custom));
   store::Write write{key, std::move(bytes), store::Expectation::Absent(), std::move(info)};
   auto commit = CommitWrite(context, kind, "create", std::move(write), MakeDocument(context, object));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
-  if (!result.committed) co_return Fail(AlreadyExistsError(kind.gvk.group, context.kind().plural, name));
+  if (!result.committed) co_return Fail(AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name));
   co_return AnswerCommitted(context, result, 201);
 }
 

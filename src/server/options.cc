@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "homeostat/base/text.h"
+#include "homeostat/object/json.h"
+#include "homeostat/object/selectors.h"
 #include "homeostat/schema/field_errors.h"
 #include "patch/manager_name.h"
 
@@ -43,7 +45,7 @@ std::string QuotedList(const std::vector<std::string_view>& values) {
   std::string text = "[";
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text += ",";
-    text += GoQuote(values[i]);
+    object::AppendJsonString(text, values[i]);
   }
   return text + "]";
 }
@@ -132,6 +134,9 @@ Result<ListQuery> ParseListQuery(const http::Query& query) {
   TRY_ASSIGN(std::optional<int64_t> limit, OptionalInt(query, "limit"));
   list.limit = limit.value_or(0);
   TRY_ASSIGN(list.timeout_seconds, OptionalInt(query, "timeoutSeconds"));
+  // Selectors that can't be read are refused before options that don't fit together.
+  TRY(object::LabelSelector::Parse(list.label_selector));
+  TRY(object::FieldSelector::Parse(list.field_selector));
   FieldErrors errors;
   CheckSendInitialEvents(list, errors);
   CheckResourceVersionMatch(list, errors);
@@ -188,18 +193,27 @@ Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Val
   return options;
 }
 
-Result<uint64_t> ParseResourceVersion(std::string_view text) {
+Result<uint64_t> ParseNumber(std::string_view text) {
   if (text.empty()) return 0;
-  uint64_t version = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    FieldErrors errors;
-    errors.Invalid(FieldPath("resourceVersion"), text,
-                   "strconv.ParseUint: parsing " + GoQuote(text) + ": " +
-                       (error == std::errc::result_out_of_range ? "value out of range" : "invalid syntax"));
-    return Fail(BadRequestError("resourceVersion: " + errors.causes()[0].message));
-  }
+  uint64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return Fail(BadRequestError("strconv.ParseUint: parsing " + GoQuote(text) + ": " +
+                              (error == std::errc::result_out_of_range ? "value out of range" : "invalid syntax")));
+}
+
+Result<uint64_t> ParseListVersion(std::string_view text) {
+  auto version = ParseResourceVersion(text);
+  if (!version) return Fail(BadRequestError("invalid resource version: " + version.error().message()));
   return version;
+}
+
+Result<uint64_t> ParseResourceVersion(std::string_view text) {
+  auto number = ParseNumber(text);
+  if (number) return *number;
+  FieldErrors errors;
+  errors.Invalid(FieldPath("resourceVersion"), text, number.error().message());
+  return Fail(BadRequestError("resourceVersion: " + errors.causes()[0].message));
 }
 
 }  // namespace homeostat::server

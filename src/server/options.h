@@ -50,7 +50,11 @@ Result<WriteQuery> ParseWriteQuery(const http::Query& query, WriteKind kind);
 // From the query alone; a body's options (conformed DeleteOptions) replace them when there is a body.
 Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Value& body);
 
-// A list's or watch's resourceVersion as a number: 400 if it is none.
+// Go's strconv.ParseUint; an empty text is 0. 400 in its words.
+Result<uint64_t> ParseNumber(std::string_view text);
+// A resourceVersion as a number: 400 if it is none.
 Result<uint64_t> ParseResourceVersion(std::string_view text);
+// The same of a list.
+Result<uint64_t> ParseListVersion(std::string_view text);
 
 }  // namespace homeostat::server

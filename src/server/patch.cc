@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "homeostat/base/go_text.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/json_encoder.h"
+#include "homeostat/schema/protobuf.h"
+#include "patch/consumed_patch.h"
 #include "patch/json_patch.h"
 #include "patch/managed_fields.h"
 #include "patch/merge_patch.h"
@@ -44,15 +47,32 @@ Status InvalidPatch(const schema::BadValue& shown, std::string_view why) {
   return errors.ToStatus("", "", "");
 }
 
-Result<void> ReportDuplicates(RequestContext& context, const PatchRequest& patch, const schema::BadValue& shown) {
-  if (patch.duplicates.empty() || patch.query.field_validation == FieldValidation::kIgnore) return {};
-  std::string message = "strict decoding error: ";
-  for (size_t i = 0; i < patch.duplicates.size(); ++i) {
-    std::string problem = "duplicate field \"" + patch.duplicates[i] + "\"";
-    if (patch.query.field_validation == FieldValidation::kWarn) context.warnings.push_back(problem);
-    message += (i > 0 ? ", " : "") + problem;
+// What strict decoding objects to in the patch itself.
+std::vector<std::string> StrictProblems(const PatchRequest& patch) {
+  std::string_view whose = patch.kind == PatchKind::kJson ? "json patch " : "";
+  std::vector<std::string> problems;
+  for (const std::string& path : patch.duplicates) problems.push_back(std::string(whose) + "duplicate field " + GoQuote(path));
+  if (patch.kind != PatchKind::kJson) return problems;
+  for (size_t i = 0; i < patch.patch.size(); ++i) {
+    for (const object::Member& member : patch.patch.At(i).members()) {
+      std::string_view name = member.name();
+      if (name == "op" || name == "path" || name == "from" || name == "value") continue;
+      problems.push_back("json patch unknown field " + GoQuote("[" + std::to_string(i) + "]." + std::string(name)));
+    }
   }
-  if (patch.query.field_validation == FieldValidation::kStrict) return Fail(InvalidPatch(shown, message));
+  return problems;
+}
+
+// Keys that stand twice in an applied configuration, which is YAML whatever it looks like.
+Result<void> ReportDuplicateKeys(RequestContext& context, const PatchRequest& patch) {
+  if (patch.duplicates.empty()) return {};
+  if (patch.query.field_validation == FieldValidation::kStrict) {
+    return Fail(BadRequestError("error strict decoding YAML: error converting YAML to JSON: " +
+                                object::StrictYamlMessage(patch.duplicates)));
+  }
+  if (patch.query.field_validation == FieldValidation::kWarn) {
+    context.warnings.insert(context.warnings.end(), patch.duplicates.begin(), patch.duplicates.end());
+  }
   return {};
 }
 
@@ -72,6 +92,7 @@ std::string GoMapText(const Value& value) {
     return "[" + text + "]";
   }
   if (value.IsNull()) return "<nil>";
+  if (value.IsDouble()) return GoFloat(value.AsDouble());
   return value.IsString() ? std::string(value.AsString()) : object::JsonText(value);
 }
 
@@ -95,12 +116,16 @@ Result<Value> PatchForm(RequestContext& context, const PatchRequest& patch, cons
 }  // namespace
 
 Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& patch, const schema::Kind& kind, const Value& live) {
-  Value form = schema::ToJsonForm(context.arena(), *kind.type, live);
+  // Whoever wrote it, what is patched says what it is.
+  Value named = schema::WithTypeMeta(context.arena(), *kind.type, live, kind.gvk.ApiVersion(), kind.gvk.kind);
+  Value form = schema::ToJsonForm(context.arena(), *kind.type, named);
   TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
   // What upstream shows of a patch that makes no object of its kind.
-  schema::BadValue shown(patch.kind == PatchKind::kStrategicMerge ? GoMapText(patch.patch) : SortedJson(patched));
-  TRY(ReportDuplicates(context, patch, shown));
-  auto object = DecodePatched(context, kind, patched, patch.query.field_validation);
+  bool strategic = patch.kind == PatchKind::kStrategicMerge;
+  schema::BadValue shown(strategic ? GoMapText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : SortedJson(patched));
+  std::vector<std::string> problems = StrictProblems(patch);
+  Patched made{patched, problems, strategic};
+  auto object = DecodePatched(context, kind, made, patch.query.field_validation);
   if (!object) return Fail(InvalidPatch(shown, object.error().message()));
   Value managed = patched.Path({"metadata", "managedFields"});
   return PatchedObject{*object, managed && patch::AsksForReset(managed)};
@@ -120,6 +145,7 @@ Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& 
   if (patch.kind == PatchKind::kApply) {
     CO_TRY_ASSIGN(object, ApplyConfiguration(context, live, patch.patch, patch.manager, context.info.subresource,
                                              patch.query.force.value_or(false)));
+    CO_TRY(ReportDuplicateKeys(context, patch));
   } else {
     if (!current) co_return Fail(context.NotFound(context.info.name));
     CO_TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, patch, kind, live));

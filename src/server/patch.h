@@ -17,7 +17,7 @@ struct PatchRequest {
   WriteQuery query;
   std::string manager;
   Value patch;                          // parsed; for apply the configuration
-  std::vector<std::string> duplicates;  // fields that stand twice in the patch
+  std::vector<std::string> duplicates;  // fields that stand twice in the patch; of a configuration to apply, problems as YAML tells them
 };
 
 // Reads media type, options and body: 415 for a type that is no patch, 400 for one that can't be read.

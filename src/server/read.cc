@@ -131,7 +131,7 @@ Task<Result<Page>> ContinuePage(RequestContext& context, ListQuery query, Select
 }
 
 Task<Result<Page>> FirstPage(RequestContext& context, ListQuery query, Selection selection, std::string prefix) {
-  CO_TRY_ASSIGN(uint64_t asked, ParseResourceVersion(query.resource_version));
+  CO_TRY_ASSIGN(uint64_t asked, ParseListVersion(query.resource_version));
   bool exact = query.resource_version_match == "Exact" ||
                (query.resource_version_match.empty() && query.limit > 0 && asked > 0);
   if (asked > 0) {
@@ -159,8 +159,9 @@ Task<Result<Page>> FirstPage(RequestContext& context, ListQuery query, Selection
 Task<Result<http::Response>> GetObject(RequestContext& context) {
   std::string_view version = context.query.Get("resourceVersion");
   if (!version.empty() && version != "0") {
-    CO_TRY_ASSIGN(uint64_t revision, ParseResourceVersion(version));
-    auto wait = context.parts.cache.WaitFor(revision, kFreshnessWait);
+    auto revision = ParseResourceVersion(version);
+    if (!revision) co_return Fail(Status(500, "", revision.error().message()));
+    auto wait = context.parts.cache.WaitFor(*revision, kFreshnessWait);
     CO_TRY(co_await std::move(wait));
   }
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));

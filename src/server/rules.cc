@@ -4,6 +4,7 @@
 
 #include "homeostat/base/ids.h"
 #include "kinds/gates.h"
+#include "kinds/metadata_checks.h"
 
 namespace homeostat::server {
 namespace {
@@ -50,23 +51,33 @@ bool BumpsGeneration(GenerationRule rule, const Value& object, const Value& old)
 }
 
 // What an update may leave out without meaning to remove it, and what it can't change once set.
-Value CarryOverMetadata(object::Arena& arena, const schema::Type& type, const Value& object, const Value& old) {
+Value CarryOverMetadata(object::Arena& arena, const schema::Type& type, const Value& object, const Value& old, bool dry_run) {
   Value now = object.Get("metadata"), before = old.Get("metadata");
   std::vector<MetadataChange> changes;
   if (now.Get("uid").AsString().empty()) changes.push_back({"uid", before.Get("uid")});
-  if (!now.Get("creationTimestamp")) changes.push_back({"creationTimestamp", before.Get("creationTimestamp")});
-  if (before.Get("deletionTimestamp")) {
-    changes.push_back({"deletionTimestamp", before.Get("deletionTimestamp")});
+  if (before.Get("creationTimestamp")) changes.push_back({"creationTimestamp", before.Get("creationTimestamp")});
+  if (before.Get("deletionTimestamp")) changes.push_back({"deletionTimestamp", before.Get("deletionTimestamp")});
+  if (!now.Get("deletionGracePeriodSeconds")) {
     changes.push_back({"deletionGracePeriodSeconds", before.Get("deletionGracePeriodSeconds")});
-  } else if (now.Get("deletionTimestamp")) {
-    // Only a DELETE marks an object.
-    changes.push_back({"deletionTimestamp", Value()});
   }
   changes.push_back({"generation", before.Get("generation")});
-  changes.push_back({"selfLink", Value()});
+  if (!dry_run) changes.push_back({"selfLink", Value()});  // it is storing that drops it
   Value result = object;
   for (const MetadataChange& change : changes) result = SetMetadata(arena, type, result, change.field, change.value);
   return result;
+}
+
+// The kind's own checks of metadata, by their letters.
+void RunMetadataChecks(const Resource& resource, std::string_view checks, const Value& object, const Value& old,
+                       schema::FieldErrors& errors) {
+  for (char check : checks) {
+    MetaRules rules{.finalizer_owners = check == 'M' || check == 'U'};
+    if (check == 'm' || check == 'M') {
+      ValidateObjectMeta(object, resource.storage->namespaced, resource.behaviour->validate_name, rules, errors);
+    } else {
+      ValidateObjectMetaUpdate(object, old, rules, errors);
+    }
+  }
 }
 
 }  // namespace
@@ -113,8 +124,9 @@ Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& reso
 Result<void> ValidateForCreate(kinds::RuleContext& context, const Resource& resource, const Value& object) {
   const schema::Kind& kind = *resource.storage;
   schema::FieldErrors errors;
-  ValidateObjectMeta(object, kind.namespaced, resource.behaviour->validate_name, errors);
+  RunMetadataChecks(resource, kinds::MetadataChecksOf(resource.kind->gvk, resource.custom).create, object, Value(), errors);
   if (resource.behaviour->validate_create != nullptr) resource.behaviour->validate_create(context, object, errors);
+  if (errors.empty()) ValidateObjectMeta(object, kind.namespaced, PathSegmentName, {}, errors);
   if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, kind.gvk.kind, MetadataString(object, "name")));
   if (resource.behaviour->warn != nullptr) resource.behaviour->warn(context, object, Value());
   return {};
@@ -127,7 +139,8 @@ Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& reso
   if (resource.behaviour->allocate != nullptr && context.claims != nullptr && context.subresource.empty()) {
     TRY_ASSIGN(object, resource.behaviour->allocate(context, *context.claims, object, old));
   }
-  object = CarryOverMetadata(context.arena, type, object, old);
+  object = CarryOverMetadata(context.arena, type, object, old, context.dry_run);
+  if (!kind.namespaced) object = SetMetadata(context.arena, type, object, "namespace", Value());
   if (context.subresource.empty()) {
     if (kind.has_status) object = SetField(context.arena, type, object, "status", old.Get("status"));
   } else if (context.subresource == "status") {
@@ -146,7 +159,10 @@ Result<void> ValidateForUpdate(kinds::RuleContext& context, const Resource& reso
                                const Value& old) {
   const schema::Kind& kind = *resource.storage;
   schema::FieldErrors errors;
-  ValidateObjectMetaUpdate(object, old, errors);
+  ValidateObjectMeta(object, kind.namespaced, PathSegmentName, {}, errors);
+  ValidateObjectMetaUpdate(object, old, {}, errors);
+  kinds::MetadataChecks checks = kinds::MetadataChecksOf(resource.kind->gvk, resource.custom);
+  RunMetadataChecks(resource, context.subresource.empty() ? checks.update : checks.part, object, old, errors);
   if (resource.behaviour->validate_update != nullptr) resource.behaviour->validate_update(context, object, old, errors);
   if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, kind.gvk.kind, MetadataString(object, "name")));
   if (resource.behaviour->warn != nullptr) resource.behaviour->warn(context, object, old);

@@ -16,6 +16,7 @@ void AppendColumns(std::string& out, std::span<const schema::Column> columns) {
   out += R"("columnDefinitions":[)";
   bool first = true;
   for (const schema::Column& column : columns) {
+    if (column.name.empty()) continue;
     if (!first) out += ',';
     first = false;
     out += R"({"name":)";
@@ -30,6 +31,9 @@ void AppendColumns(std::string& out, std::span<const schema::Column> columns) {
   }
   out += ']';
 }
+
+// The columns of kinds that upstream has no printer for: without rows it then writes null.
+bool HasDefaultColumns(std::span<const schema::Column> columns) { return columns.size() == 2 && columns[1].name == "Created At"; }
 
 Result<void> AppendRow(RequestContext& context, const Value& object, const TableOptions& options, WallTime now,
                        std::string& out) {
@@ -60,7 +64,7 @@ Result<void> AppendRow(RequestContext& context, const Value& object, const Table
     }
     case IncludeObject::kMetadata:
       out += R"({"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/)" + options.version + R"(","metadata":)";
-      schema::EncodeJson(*context.storage().type->FindField("metadata")->type, object.Get("metadata"), out);
+      schema::EncodeJson(*context.storage().type->FindField("metadata")->type, ShownMetadata(context, object), out);
       out += '}';
       break;
   }
@@ -98,6 +102,10 @@ Result<void> AppendTable(RequestContext& context, std::span<const Value> objects
   out += "},";
   if (options.headers) AppendColumns(out, context.storage().columns);
   else out += R"("columnDefinitions":null)";
+  if (objects.empty() && HasDefaultColumns(context.storage().columns)) {
+    out += R"(,"rows":null})";
+    return {};
+  }
   out += R"(,"rows":[)";
   for (size_t i = 0; i < objects.size(); ++i) {
     if (i > 0) out += ',';

@@ -79,20 +79,35 @@ std::string_view FallbackOf(const schema::Column& column) {
   return "";
 }
 
-// The zero value of a column's type: what an absent scalar of a Go struct shows as.
-Value ZeroOf(const schema::Column& column, bool structural) {
-  if (structural) return Value::Null();
-  if (column.type == "integer" || column.type == "number") return Value::Int(0);
-  if (column.type == "boolean") return Value::Bool(false);
+// The type at a path of fields; null where it leads elsewhere.
+const schema::Type* TypeAt(const schema::Type& type, std::string_view path) {
+  const schema::Type* at = &type;
+  while (!path.empty()) {
+    size_t dot = path.find('.');
+    const schema::Field* field = at->FindField(path.substr(0, dot));
+    if (field == nullptr) return nullptr;
+    at = field->type;
+    path = dot == path.npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return at;
+}
+
+// What an absent scalar of a Go struct shows as, whatever its column says of its type.
+Value ZeroOf(const schema::Column& column, const schema::Type& type) {
+  if (type.structural) return Value::Null();
+  const schema::Type* of_field = TypeAt(type, column.path);
+  bool number = of_field != nullptr && of_field->form >= schema::Form::kInt32 && of_field->form <= schema::Form::kDouble;
+  if (number || column.type == "integer" || column.type == "number") return Value::Int(0);
+  if (column.type == "boolean" || (of_field != nullptr && of_field->form == schema::Form::kBool)) return Value::Bool(false);
   return Value::StringRef("");
 }
 
 // A plain path: what stands there, several things as text.
-Value PathCell(Arena& arena, const schema::Column& column, bool structural, const Value& object, WallTime now) {
+Value PathCell(Arena& arena, const schema::Column& column, const schema::Type& type, const Value& object, WallTime now) {
   std::vector<Value> found = Find(column.path, object);
-  if (found.empty()) return column.fallback.empty() ? ZeroOf(column, structural) : Text(arena, column.fallback);
+  if (found.empty()) return column.fallback.empty() ? ZeroOf(column, type) : Text(arena, column.fallback);
   Value first = found.front();
-  if (column.type == "date" && structural && first.IsString()) return Text(arena, kinds::Since(first, now));
+  if (column.type == "date" && type.structural && first.IsString()) return Text(arena, kinds::Since(first, now));
   if (found.size() == 1 && (first.IsNumber() || first.IsBool() || column.type != "string")) return first;
   std::string text;
   for (const Value& value : found) text += (text.empty() ? "" : ",") + (value.IsString() ? std::string(value.AsString()) : object::JsonText(value));
@@ -108,7 +123,7 @@ Value TableCell(Arena& arena, const schema::Column& column, const kinds::Behavio
     if (behaviour.cell != nullptr) return behaviour.cell(arena, column.cell, object, now);
     return Value::StringRef("<unknown>");
   }
-  if (column.cell.empty()) return PathCell(arena, column, type.structural, object, now);
+  if (column.cell.empty()) return PathCell(arena, column, type, object, now);
   std::vector<Value> found = Find(column.path, object);
   Value first = found.empty() ? Value() : found.front();
   if (column.cell == "count") return Value::Int(Count(found));

@@ -11,21 +11,19 @@ namespace homeostat::server {
 namespace {
 
 // The body as the new state of what is stored.
-Task<Result<Value>> ComputeFromBody(RequestContext& context, Value body, std::string manager, Value current) {
+Task<Result<Value>> ComputeFromBody(RequestContext& context, Value body, std::string manager, bool dry_run, Value current) {
   object::Arena& arena = context.arena();
   Value live;
   if (current) {
     std::string_view uid = MetadataString(body, "uid");
     if (!uid.empty() && uid != MetadataString(current, "uid")) {
-      co_return Fail(ConflictError(context.kind().gvk.group, context.kind().plural, context.info.name,
-                                   "Precondition failed: UID in precondition: " + std::string(uid) +
-                                       ", UID in object meta: " + std::string(MetadataString(current, "uid"))));
+      co_return Fail(PreconditionFailed(context, context.info.name, dry_run, "UID", uid, MetadataString(current, "uid")));
     }
     CO_TRY_ASSIGN(live, FromStorage(arena, *context.resource, current));
   } else if (!MetadataString(body, "resourceVersion").empty()) {
     co_return Fail(context.NotFound(context.info.name));
   }
-  Value tracked = TrackUpdate(context, live, body, manager, context.info.subresource);
+  Value tracked = TrackUpdate(context, live, body, manager, context.info.subresource, context.resets_managed_fields);
   co_return ToStorage(arena, *context.resource, tracked);
 }
 
@@ -44,8 +42,8 @@ Task<Result<http::Response>> UpdateObject(RequestContext& context) {
   options.field_manager = context.FieldManager(query.field_manager);
   options.dry_run = query.dry_run;
   options.allow_create = context.storage().create_on_update && options.subresource.empty();
-  Compute compute = [&context, body, manager = options.field_manager](Value current) {
-    return ComputeFromBody(context, body, manager, current);
+  Compute compute = [&context, body, manager = options.field_manager, dry_run = options.dry_run](Value current) {
+    return ComputeFromBody(context, body, manager, dry_run, current);
   };
   auto change = ChangeObject(context, options, compute);
   CO_TRY_ASSIGN(Answer answer, co_await std::move(change));

@@ -250,7 +250,8 @@ Task<Result<http::Response>> WatchObjects(RequestContext& context) {
                    end, FirstBookmark(context, end), query.allow_watch_bookmarks};
   state.request.query = context.request.query;
   if (state.output.encoding == Encoding::kYaml) {
-    co_return Fail(NotAcceptableError("only the following media types are accepted: application/json, application/vnd.kubernetes.protobuf;stream=watch"));
+    std::string_view protobuf = context.resource->custom ? "" : ", application/vnd.kubernetes.protobuf;stream=watch";
+    co_return Fail(NotAcceptableError("only the following media types are accepted: application/json;stream=watch" + std::string(protobuf)));
   }
   auto body = std::make_unique<WatchBody>(std::move(state));
   std::string initial;

@@ -111,7 +111,10 @@ class Normaliser:
 
     @staticmethod
     def _time(match):
-        when = datetime.datetime.fromisoformat(match[1] + '+00:00').timestamp()
+        try:
+            when = datetime.datetime.fromisoformat(match[1] + '+00:00').timestamp()
+        except ValueError:
+            return match[0]  # none at all, as requests may have it
         if abs(when - time.time()) >= NEAR:
             return match[0]
         return '<microtime>' if match[2] else '<time>'

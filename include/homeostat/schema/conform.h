@@ -25,13 +25,20 @@ namespace homeostat::schema {
 struct ConformReport {
   // False: unknown fields are dropped without a word (fieldValidation=Ignore), which is faster.
   bool collect = true;
+  // True: empty lists and maps stay where Go writes them, as managed fields must know of them. See WithoutEmpty.
+  bool keep_empty = false;
   // `unknown field "spec.foo"`, `duplicate field "spec.replicas"`: each once, at most 100, in the order found. Each is
   // the text of one Warning under fieldValidation=Warn.
   std::vector<std::string> problems;
+  // Repeated keys of a YAML document, as ParseYaml tells them (one Warning each); to strict decoding they are one problem, the first.
+  std::vector<std::string> yaml_duplicates;
 
+  bool HasProblems() const { return !problems.empty() || !yaml_duplicates.empty(); }
   // The path is spelt as in spec.template.spec.containers[0].foo.
   void AddUnknown(std::string_view path) { Add("unknown field ", path); }
   void AddDuplicate(std::string_view path) { Add("duplicate field ", path); }
+  // Puts what was found from `first` on into the order of the texts.
+  void SortFrom(size_t first);
   // "strict decoding error: unknown field "a", duplicate field "b"": the refusal under fieldValidation=Strict.
   std::string StrictMessage() const;
 
@@ -46,6 +53,14 @@ struct ConformReport {
 // of type int32`; the caller puts its own words before it (what could not be handled as what).
 Result<object::Value> Conform(object::Arena& arena, const object::Value& untyped, const Type& type,
                               ConformReport& report);
+
+// A tree that was conformed with keep_empty as it would be without: as built-in kinds are stored.
+object::Value WithoutEmpty(object::Arena& arena, const Type& type, const object::Value& value);
+
+// What Go's converter from maps to structs makes of an untyped tree, ready for Conform: whole doubles become integers, integers
+// that are too large lose their upper bits. 400 for what it can't convert, in its words (`unrecognized type: string`), which
+// are not those of a JSON decoder. Strategic merge patches come this way.
+Result<object::Value> FromUnstructured(object::Arena& arena, const object::Value& untyped, const Type& type);
 
 // How Go's messages name a type: v1.Container, []v1.Container, map[string]string.
 std::string GoTypeName(const Type& type);

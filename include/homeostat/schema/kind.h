@@ -51,7 +51,7 @@ inline constexpr uint16_t kKindField = 0, kApiVersionField = 1, kMetadataField =
 //                        container_names, container_images   of a list of containers, comma separated
 //   cell without path    made by the kind's behaviour, under that name
 struct Column {
-  std::string_view name, type, format, description;
+  std::string_view name, type, format, description;  // without a name: rows have the cell, but no definition tells of it
   int32_t priority = 0;
   std::string_view path;
   std::string_view cell;

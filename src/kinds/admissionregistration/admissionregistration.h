@@ -13,4 +13,7 @@ extern const Behaviour kValidatingAdmissionPolicyBinding, kMutatingAdmissionPoli
 // Operations on resources that a webhook or policy is about.
 void CheckOperationRule(const Value& rule, const FieldPath& path, FieldErrors& errors);
 
+// Warns of a name that only configurations from files may have.
+void WarnOfStaticName(RuleContext& context, Value object, Value old);
+
 }  // namespace homeostat::kinds

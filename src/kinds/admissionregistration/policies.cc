@@ -2,12 +2,19 @@
 #include <set>
 #include <string>
 
+#include "homeostat/object/jsonpath.h"
 #include "kinds/admissionregistration/admissionregistration.h"
 #include "kinds/cells.h"
 #include "kinds/group_checks.h"
 
 namespace homeostat::kinds {
 namespace {
+
+// One of the choices in a field that may not be left out; an empty text is no choice.
+void RequireChoice(const Value& value, Choices choices, const FieldPath& path, FieldErrors& errors) {
+  if (!value) return errors.Required(path);
+  CheckOneOf(value.AsString(), choices, path, errors);
+}
 
 void CheckParameters(const Value& parameters, const FieldPath& path, FieldErrors& errors) {
   if (!parameters) return;
@@ -42,7 +49,7 @@ void CheckNamedRules(const Value& rules, const FieldPath& list_path, FieldErrors
 
 void CheckMatchResources(const Value& match, const FieldPath& path, FieldErrors& errors) {
   if (!match) return;
-  RequireOneOf(match.Get("matchPolicy").AsString(), {"Equivalent", "Exact"}, path.Child("matchPolicy"), errors);
+  RequireChoice(match.Get("matchPolicy"), {"Equivalent", "Exact"}, path.Child("matchPolicy"), errors);
   for (std::string_view field : {"namespaceSelector", "objectSelector"}) {
     if (!match.Get(field)) {
       errors.Required(path.Child(field));
@@ -144,7 +151,7 @@ void CheckParamKind(const Value& kind, const FieldPath& path, FieldErrors& error
 void CheckValidatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = policy.Get("spec"), match = spec.Get("matchConstraints");
-  RequireOneOf(spec.Get("failurePolicy").AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  RequireChoice(spec.Get("failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
   if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
   if (!match) {
     errors.Required(path.Child("matchConstraints"));
@@ -158,21 +165,47 @@ void CheckValidatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
   }
 }
 
+void CheckFieldReference(std::string_view text, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  size_t start = text.find_first_not_of(kSpace);
+  if (start == text.npos) return errors.Required(path);
+  std::string_view reference = text.substr(start, text.find_last_not_of(kSpace) + 1 - start);
+  auto parsed = object::JsonPath::Parse(reference);
+  if (!parsed) errors.Invalid(path, reference, "invalid JSONPath: " + parsed.error().message());
+}
+
+void CheckStatus(const Value& status, const FieldPath& path, FieldErrors& errors) {
+  Value warnings = status.Get("typeChecking").Get("expressionWarnings");
+  for (size_t i = 0; i < warnings.size(); ++i) {
+    FieldPath warning = path.Child("typeChecking", "expressionWarnings").Index(i);
+    if (warnings.At(i).Get("warning").AsString().empty()) errors.Required(warning.Child("warning"));
+    CheckFieldReference(warnings.At(i).Get("fieldRef").AsString(), warning.Child("fieldRef"), errors);
+  }
+  CheckConditions(status.Get("conditions"), path.Child("conditions"), errors);
+}
+
 void CheckValidatingPolicyUpdate(RuleContext& context, Value policy, Value, FieldErrors& errors) {
-  if (context.subresource != "status") CheckValidatingPolicy(context, policy, errors);
+  if (context.subresource == "status") return CheckStatus(policy.Get("status"), FieldPath("status"), errors);
+  CheckValidatingPolicy(context, policy, errors);
 }
 
 // What is checked of a mutating policy besides its expressions.
 void CheckMutatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = policy.Get("spec"), mutations = spec.Get("mutations"), match = spec.Get("matchConstraints");
-  RequireOneOf(spec.Get("failurePolicy").AsString(), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
+  RequireChoice(spec.Get("failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
   if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
   if (!match) {
     errors.Required(path.Child("matchConstraints"));
   } else {
     CheckMatchResources(match, path.Child("matchConstraints"), errors);
     if (match.Get("resourceRules").empty()) errors.Required(path.Child("matchConstraints", "resourceRules"));
+    FieldPath operations = path.Child("matchConstraints", "resourceRules", "operations");
+    for (const Value& rule : match.Get("resourceRules").items()) {
+      for (const Value& operation : rule.Get("operations").items()) {
+        CheckOneOf(operation.AsString(), {"*", "CONNECT", "CREATE", "UPDATE"}, operations, errors);
+      }
+    }
   }
   if (mutations.empty()) errors.Required(path.Child("mutations"), "mutations must contain at least one item");
   for (size_t i = 0; i < mutations.size(); ++i) {
@@ -204,15 +237,15 @@ Value BindingCell(object::Arena& arena, std::string_view, Value binding, WallTim
 
 const Behaviour kValidatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicy",
                                            .validate_create = CheckValidatingPolicy, .validate_update = CheckValidatingPolicyUpdate,
-                                           .cell = PolicyCell};
+                                           .warn = WarnOfStaticName, .cell = PolicyCell};
 const Behaviour kMutatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicy",
                                          .validate_create = CheckMutatingPolicy, .validate_update = CheckMutatingPolicyUpdate,
-                                         .cell = PolicyCell};
+                                         .warn = WarnOfStaticName, .cell = PolicyCell};
 const Behaviour kValidatingAdmissionPolicyBinding{
     .group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicyBinding", .validate_create = CheckBinding,
-    .validate_update = CheckBindingUpdate, .cell = BindingCell};
+    .validate_update = CheckBindingUpdate, .warn = WarnOfStaticName, .cell = BindingCell};
 const Behaviour kMutatingAdmissionPolicyBinding{
     .group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicyBinding", .validate_create = CheckBinding,
-    .validate_update = CheckBindingUpdate, .cell = BindingCell};
+    .validate_update = CheckBindingUpdate, .warn = WarnOfStaticName, .cell = BindingCell};
 
 }  // namespace homeostat::kinds

@@ -247,9 +247,16 @@ void CheckOperationRule(const Value& rule, const FieldPath& path, FieldErrors& e
   if (Value scope = rule.Get("scope")) CheckOneOf(scope.AsString(), {"*", "Cluster", "Namespaced"}, path.Child("scope"), errors);
 }
 
+void WarnOfStaticName(RuleContext& context, Value object, Value) {
+  if (context.warnings == nullptr || !object.Path({"metadata", "name"}).AsString().ends_with(".static.k8s.io")) return;
+  context.warnings->push_back(
+      "metadata.name: names ending with \".static.k8s.io\" are reserved for static manifest-based configurations and cannot be managed "
+      "via the API");
+}
+
 const Behaviour kValidatingWebhookConfiguration{.group = "admissionregistration.k8s.io", .kind = "ValidatingWebhookConfiguration",
-                                                .validate_create = CheckNew, .validate_update = CheckUpdate};
+                                                .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfStaticName};
 const Behaviour kMutatingWebhookConfiguration{.group = "admissionregistration.k8s.io", .kind = "MutatingWebhookConfiguration",
-                                              .validate_create = CheckNew, .validate_update = CheckUpdate};
+                                              .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfStaticName};
 
 }  // namespace homeostat::kinds

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "homeostat/api/apps/v1.h"
+#include "homeostat/api/meta/v1.h"
 #include "homeostat/schema/diff.h"
 #include "kinds/apps/apps.h"
 #include "kinds/core/pod_template.h"
@@ -112,9 +113,16 @@ void Warn(RuleContext& context, Value set, Value old) {
                     *context.warnings);
 }
 
+// Upstream has a field for it but in the versions that clients see.
+Value ShownMetadata(object::Arena& arena, Value metadata) {
+  if (metadata.Get("annotations").Find(kTemplateGeneration) == nullptr) return metadata;
+  return Edited(arena, api::meta::v1::ObjectMeta::SchemaType(), metadata,
+                [](Edit& edit) { edit.SetEntry("annotations", kTemplateGeneration, Value()); });
+}
+
 }  // namespace
 
 const Behaviour kDaemonSet{.group = "apps", .kind = "DaemonSet", .prepare_create = PrepareNew, .prepare_update = PrepareUpdate,
-                           .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = Warn};
+                           .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = Warn, .shown_metadata = ShownMetadata};
 
 }  // namespace homeostat::kinds

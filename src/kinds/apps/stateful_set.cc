@@ -1,5 +1,6 @@
 // StatefulSet and ControllerRevision. Source of the rules: pkg/apis/apps/validation, pkg/registry/apps/statefulset.
 #include <algorithm>
+#include <set>
 
 #include "homeostat/api/apps/v1.h"
 #include "homeostat/schema/diff.h"
@@ -71,10 +72,13 @@ Value EffectiveTemplate(RuleContext& context, const Value& spec) {
       if (claims.empty()) return;
       const schema::Type& volume_type = *pod_type.FindField("volumes")->type->element;
       object::ListBuilder volumes(context.arena);
+      std::set<std::string_view> names;  // of several claims of one name there is one volume
       for (const Value& claim : claims.items()) {
+        if (!names.insert(claim.Path({"metadata", "name"}).AsString()).second) continue;
         Edit volume(context.arena, volume_type, Value());
         volume.Set("name", claim.Path({"metadata", "name"}));
         volume.In("persistentVolumeClaim", [&](Edit& source) { source.Set("claimName", claim.Path({"metadata", "name"})); });
+        volume.Fill("persistentVolumeClaim", Value::EmptyObject());
         volumes.Append(volume.Build());
       }
       for (const Value& volume : pod.Get("volumes").items()) {

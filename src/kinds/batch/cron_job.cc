@@ -26,7 +26,7 @@ void CheckSchedule(const Value& spec, const Value& old_spec, const FieldPath& pa
 }
 
 bool IsZonePart(std::string_view part) {
-  if (part.empty() || part.size() > 14 || part == "." || part == ".." || part.starts_with('-')) return false;
+  if (part.empty() || part.size() > 14 || part == "." || part.starts_with('-')) return false;
   return std::ranges::all_of(part, [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_' || c == '+';
   });
@@ -36,6 +36,9 @@ void CheckTimeZone(const Value& zone, const FieldPath& path, FieldErrors& errors
   if (!zone) return;
   std::string_view name = zone.AsString();
   if (name.empty()) return errors.Invalid(path, name, "timeZone must be nil or non-empty string");
+  if (name.contains("..") || name.starts_with('/') || name.starts_with('\\')) {
+    return errors.Invalid(path, name, "time: invalid location name");
+  }
   std::string unknown = "unknown time zone " + std::string(name);
   for (std::string_view rest = name;;) {
     size_t slash = rest.find('/');

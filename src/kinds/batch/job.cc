@@ -29,7 +29,10 @@ const schema::Type& SelectorType() { return api::meta::v1::LabelSelector::Schema
 Value PrepareNew(RuleContext& context, Value job) {
   if (job.Path({"spec", "manualSelector"}).AsBool()) return job;
   Value name = job.Path({"metadata", "name"}), uid = job.Path({"metadata", "uid"});
-  return Edited(context.arena, v1::Job::SchemaType(), job, [&](Edit& edit) {
+  // A job without labels of its own has its pods': by default, with one map for both, or else once it is read from the store.
+  Value own = job.Path({"metadata", "labels"}), of_pods = job.Path({"spec", "template", "metadata", "labels"});
+  bool shared = own.empty() || own.members().data() == of_pods.members().data();
+  job = Edited(context.arena, v1::Job::SchemaType(), job, [&](Edit& edit) {
     edit.In("spec", [&](Edit& spec) {
       spec.In("template", [&](Edit& pods) {
         pods.In("metadata", [&](Edit& metadata) {
@@ -42,6 +45,10 @@ Value PrepareNew(RuleContext& context, Value job) {
         if (!selector.Get("matchLabels").Find(kUid)) selector.SetEntry("matchLabels", kUid, uid);
       });
     });
+  });
+  if (!shared) return job;
+  return Edited(context.arena, v1::Job::SchemaType(), job, [&](Edit& edit) {
+    edit.In("metadata", [&](Edit& metadata) { metadata.Set("labels", job.Path({"spec", "template", "metadata", "labels"})); });
   });
 }
 
@@ -148,10 +155,11 @@ void CheckJobSpec(const Value& spec, const Value& old_spec, FieldErrors& errors)
   }
 }
 
-void CheckNew(RuleContext& context, Value job, FieldErrors& errors) {
+// What is checked of a job whether it is new or changed.
+void CheckJob(RuleContext& context, const Value& job, const Value& old_spec, FieldErrors& errors) {
   CheckGeneratedSelector(context, job, errors);
   Value spec = job.Get("spec"), completions = spec.Get("completions");
-  CheckJobSpec(spec, Value(), errors);
+  CheckJobSpec(spec, old_spec, errors);
   if (spec.Get("completionMode").AsString() != "Indexed" || completions.AsInt() <= 0) return;
   std::string_view name = job.Path({"metadata", "name"}).AsString();
   std::string hostname = std::string(name) + "-" + std::to_string(completions.AsInt() - 1);
@@ -159,6 +167,8 @@ void CheckNew(RuleContext& context, Value job, FieldErrors& errors) {
     errors.Invalid(FieldPath("metadata").Child("name"), name, "will not able to create pod with invalid DNS label: " + hostname);
   }
 }
+
+void CheckNew(RuleContext& context, Value job, FieldErrors& errors) { CheckJob(context, job, Value(), errors); }
 
 void CheckCompletions(const Value& spec, const Value& old_spec, const FieldPath& path, FieldErrors& errors) {
   Value now = spec.Get("completions");
@@ -220,7 +230,8 @@ void CheckUpdate(RuleContext& context, Value job, Value old, FieldErrors& errors
   Value spec = job.Get("spec"), old_spec = old.Get("spec");
   FieldPath path("spec");
   const schema::Type& type = v1::JobSpec::SchemaType();
-  CheckJobSpec(spec, old_spec, errors);
+  CheckJob(context, job, old_spec, errors);
+  CheckJobSpec(spec, old_spec, errors);  // upstream checks it twice, and says so twice
   CheckCompletions(spec, old_spec, path, errors);
   CheckImmutableField(type, "selector", spec, old_spec, path, errors);
   CheckTemplateUpdate(context, job, old, errors);
@@ -302,6 +313,9 @@ void WarnOfJobSpec(const Value& spec, const Value& old_spec, const FieldPath& pa
 }
 
 const Behaviour kJob{.group = "batch", .kind = "Job", .prepare_create = PrepareNew, .validate_create = CheckNew,
-                     .validate_update = CheckUpdate, .warn = Warn, .cell = Cell};
+                     .validate_update = CheckUpdate, .warn = Warn,
+                     .warning_of_orphans = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
+                                           "remove them or set propagationPolicy=Orphan to suppress this warning",
+                     .cell = Cell};
 
 }  // namespace homeostat::kinds

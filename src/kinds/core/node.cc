@@ -110,13 +110,19 @@ void CheckPodRanges(const Value& node, FieldErrors& errors) {
   FieldPath path = spec.Child("podCIDRs");
   Value ranges = node.Get("spec").Get("podCIDRs");
   bool v4 = false, v6 = false;
+  std::string unreadable;
   for (size_t i = 0; i < ranges.size(); ++i) {
-    CheckLegacyCidr(ranges.At(i).AsString(), path.Index(i), errors);
-    auto cidr = object::ParseCidr(ranges.At(i).AsString());
+    std::string text(ranges.At(i).AsString());
+    CheckLegacyCidr(text, path.Index(i), errors);
+    auto cidr = object::ParseCidr(text);
+    if (!cidr && unreadable.empty()) unreadable = "invalid CIDR[" + std::to_string(i) + "]: <nil> (invalid CIDR address: " + text + ")";
     v4 = v4 || (cidr && cidr->v4);
     v6 = v6 || (cidr && !cidr->v4);
   }
-  if (ranges.size() > 1 && (!v4 || !v6 || ranges.size() > 2)) errors.Invalid(path, ranges, "may specify no more than one CIDR for each IP family");
+  if (ranges.size() > 1 && !unreadable.empty()) {
+    errors.Internal(path, "invalid PodCIDRs. failed to check with dual stack with error:" + unreadable);
+  }
+  if (ranges.size() > 1 && (!unreadable.empty() || !v4 || !v6 || ranges.size() > 2)) errors.Invalid(path, ranges, "may specify no more than one CIDR for each IP family");
 }
 
 void CheckNode(const Value& node, FieldErrors& errors) {

@@ -66,7 +66,7 @@ void CheckNames(const Value& spec, bool is_inline, const FieldPath& path, FieldE
       errors.Forbidden(path.Child("volumeMode"), "may not specify volumeMode other than Filesystem in the context of inline volumes");
     }
   }
-  if (Value name = spec.Get("volumeAttributesClassName")) {
+  if (Value name = spec.Get("volumeAttributesClassName"); name && !is_inline) {
     FieldPath at = path.Child("volumeAttributesClassName");
     if (name.AsString().empty()) errors.Required(at, "an empty string is disallowed"); else CheckDns1123Subdomain(name.AsString(), at, errors);
     if (!spec.Get("csi")) errors.Required(path.Child("csi"), "has to be specified when using volumeAttributesClassName");
@@ -158,7 +158,7 @@ void CheckChange(RuleContext& context, const Value& volume, const Value& old, Fi
   FieldPath path("spec");
   Value now = WithoutExpandSecret(context, volume, old).Get("spec"), before = old.Get("spec");
   bool same = std::ranges::all_of(PersistentSourceFields(), [&](std::string_view field) {
-    return schema::IsEqual(*types::kPersistentVolumeSpec.FindField(field)->type, now.Get(field), before.Get(field));
+    return SameField(*types::kPersistentVolumeSpec.FindField(field), now.Get(field), before.Get(field));
   });
   if (!same) {
     errors.Forbidden(path.Child("persistentvolumesource"),

@@ -31,7 +31,8 @@ void CheckAddress(RuleContext&, Value address, FieldErrors& errors) {
   if (!ns.empty()) CheckPathSegment(ns, path.Child("namespace"), errors);
 }
 
-void CheckAddressUpdate(RuleContext&, Value address, Value old, FieldErrors& errors) {
+void CheckAddressUpdate(RuleContext& context, Value address, Value old, FieldErrors& errors) {
+  CheckAddress(context, address, errors);
   CheckImmutableInternal(api::networking::v1::IPAddressSpec::SchemaType(), "parentRef", address.Get("spec"), old.Get("spec"),
                          FieldPath("spec"), errors);
 }

@@ -18,7 +18,7 @@ constexpr int64_t kMaxController = 250;
 constexpr size_t kShownHosts = 3;
 
 struct IngressRules {
-  bool any_secret_name = false, any_wildcard_rule = false, relaxed_service_name = false;
+  bool any_secret_name = false, any_wildcard_rule = false;
 };
 
 bool IsWildcard(std::string_view host) { return host.find('*') != host.npos; }
@@ -40,13 +40,13 @@ void CheckReference(const Value& reference, const FieldPath& path, FieldErrors& 
   }
 }
 
-void CheckServiceBackend(const Value& service, IngressRules rules, const FieldPath& path, FieldErrors& errors) {
+void CheckServiceBackend(const Value& service, const FieldPath& path, FieldErrors& errors) {
   std::string_view name = service.Get("name").AsString(), port_name = service.Path({"port", "name"}).AsString();
   FieldPath name_path = path.Child("service", "name"), port_path = path.Child("service", "port");
   if (name.empty()) {
     errors.Required(name_path);
   } else {
-    AddInvalid(errors, name_path, name, rules.relaxed_service_name ? object::IsDNS1123Label(name) : object::IsDNS1035Label(name));
+    AddInvalid(errors, name_path, name, object::IsDNS1123Label(name));
   }
   int64_t number = service.Path({"port", "number"}).AsInt();
   if (!port_name.empty() && number != 0) {
@@ -60,15 +60,15 @@ void CheckServiceBackend(const Value& service, IngressRules rules, const FieldPa
   }
 }
 
-void CheckBackend(const Value& backend, IngressRules rules, const FieldPath& path, FieldErrors& errors) {
+void CheckBackend(const Value& backend, const FieldPath& path, FieldErrors& errors) {
   Value resource = backend.Get("resource"), service = backend.Get("service");
   if (resource && service) return errors.Invalid(path, "", "cannot set both resource and service backends");
   if (resource) return CheckReference(resource, path.Child("resource"), errors);
-  if (service) return CheckServiceBackend(service, rules, path, errors);
+  if (service) return CheckServiceBackend(service, path, errors);
   errors.Invalid(path, "", "resource or service backend is required");
 }
 
-void CheckPath(const Value& entry, IngressRules rules, const FieldPath& path, FieldErrors& errors) {
+void CheckPath(const Value& entry, const FieldPath& path, FieldErrors& errors) {
   Value type = entry.Get("pathType");
   std::string_view text = entry.Get("path").AsString();
   FieldPath text_path = path.Child("path");
@@ -86,15 +86,15 @@ void CheckPath(const Value& entry, IngressRules rules, const FieldPath& path, Fi
   } else {
     errors.NotSupported(path.Child("pathType"), type, {"Exact", "ImplementationSpecific", "Prefix"});
   }
-  CheckBackend(entry.Get("backend"), rules, path.Child("backend"), errors);
+  CheckBackend(entry.Get("backend"), path.Child("backend"), errors);
 }
 
-void CheckRuleValue(const Value& rule, IngressRules rules, const FieldPath& path, FieldErrors& errors) {
+void CheckRuleValue(const Value& rule, const FieldPath& path, FieldErrors& errors) {
   Value http = rule.Get("http"), paths = http.Get("paths");
   if (!http) return;
   FieldPath paths_path = path.Child("http", "paths");
   if (paths.empty()) errors.Required(paths_path);
-  for (size_t i = 0; i < paths.size(); ++i) CheckPath(paths.At(i), rules, paths_path.Index(i), errors);
+  for (size_t i = 0; i < paths.size(); ++i) CheckPath(paths.At(i), paths_path.Index(i), errors);
 }
 
 void CheckRule(const Value& rule, IngressRules rules, const FieldPath& path, FieldErrors& errors) {
@@ -103,7 +103,7 @@ void CheckRule(const Value& rule, IngressRules rules, const FieldPath& path, Fie
     if (object::ParseIp(host)) errors.Invalid(path.Child("host"), host, "must be a DNS name, not an IP address");
     CheckHost(host, path.Child("host"), errors);
   }
-  if (!IsWildcard(host) || !rules.any_wildcard_rule) CheckRuleValue(rule, rules, path, errors);
+  if (!IsWildcard(host) || !rules.any_wildcard_rule) CheckRuleValue(rule, path, errors);
 }
 
 void CheckTls(const Value& list, IngressRules rules, const FieldPath& list_path, FieldErrors& errors) {
@@ -120,16 +120,10 @@ void CheckSpec(const Value& spec, IngressRules rules, FieldErrors& errors) {
   FieldPath path("spec");
   Value entries = spec.Get("rules"), backend = spec.Get("defaultBackend");
   if (entries.empty() && !backend) errors.Invalid(path, BadValue::Null(), "either `defaultBackend` or `rules` must be specified");
-  if (backend) CheckBackend(backend, rules, path.Child("defaultBackend"), errors);
+  if (backend) CheckBackend(backend, path.Child("defaultBackend"), errors);
   for (size_t i = 0; i < entries.size(); ++i) CheckRule(entries.At(i), rules, path.Child("rules").Index(i), errors);
   CheckTls(spec.Get("tls"), rules, path.Child("tls"), errors);
   if (Value name = spec.Get("ingressClassName")) CheckDns1123Subdomain(name.AsString(), path.Child("ingressClassName"), errors);
-}
-
-bool NeedsRelaxedName(const Value& backend) {
-  Value service = backend.Get("service");
-  std::string_view name = service.Get("name").AsString();
-  return service && object::IsDNS1123Label(name).empty() && !object::IsDNS1035Label(name).empty();
 }
 
 IngressRules RulesFor(const Value& old_spec) {
@@ -138,12 +132,10 @@ IngressRules RulesFor(const Value& old_spec) {
     std::string_view secret = tls.Get("secretName").AsString();
     if (!secret.empty() && !object::IsDNS1123Subdomain(secret).empty()) rules.any_secret_name = true;
   }
-  rules.relaxed_service_name = NeedsRelaxedName(old_spec.Get("defaultBackend"));
   for (const Value& rule : old_spec.Get("rules").items()) {
-    if (IsWildcard(rule.Get("host").AsString()) && Fails([&](FieldErrors& faults) { CheckRuleValue(rule, {}, FieldPath(), faults); })) {
+    if (IsWildcard(rule.Get("host").AsString()) && Fails([&](FieldErrors& faults) { CheckRuleValue(rule, FieldPath(), faults); })) {
       rules.any_wildcard_rule = true;
     }
-    for (const Value& path : rule.Path({"http", "paths"}).items()) rules.relaxed_service_name |= NeedsRelaxedName(path.Get("backend"));
   }
   return rules;
 }

@@ -1,6 +1,7 @@
 // RuntimeClass. Source of the rules: pkg/apis/node/validation.
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/node/v1.h"
+#include "kinds/core/pod_warnings.h"
 #include "kinds/core/resource_checks.h"
 #include "kinds/core/scheduling.h"
 #include "kinds/edit.h"
@@ -44,12 +45,22 @@ void CheckNew(RuleContext& context, Value runtime_class, FieldErrors& errors) {
   if (Value scheduling = runtime_class.Get("scheduling")) CheckScheduling(scheduling, errors);
 }
 
-void CheckUpdate(RuleContext&, Value runtime_class, Value old, FieldErrors& errors) {
+void CheckUpdate(RuleContext& context, Value runtime_class, Value old, FieldErrors& errors) {
+  CheckNew(context, runtime_class, errors);
   CheckImmutableField(api::node::v1::RuntimeClass::SchemaType(), "handler", runtime_class, old, FieldPath(), errors);
+}
+
+void Warn(RuleContext& context, Value runtime, Value) {
+  if (context.warnings == nullptr) return;
+  for (const object::Member& entry : runtime.Path({"scheduling", "nodeSelector"}).members()) {
+    std::string_view text = DeprecatedNodeLabel(entry.name());
+    if (!text.empty()) context.warnings->push_back("scheduling.nodeSelector: " + std::string(text));
+  }
 }
 
 }  // namespace
 
-const Behaviour kRuntimeClass{.group = "node.k8s.io", .kind = "RuntimeClass", .validate_create = CheckNew, .validate_update = CheckUpdate};
+const Behaviour kRuntimeClass{.group = "node.k8s.io", .kind = "RuntimeClass", .validate_create = CheckNew, .validate_update = CheckUpdate,
+                              .warn = Warn};
 
 }  // namespace homeostat::kinds

@@ -1,15 +1,22 @@
 // DeviceClass, ResourceClaim and ResourceClaimTemplate: their own fields. Expressions in selectors are checked where they are
 // compiled. Source of the rules: pkg/apis/resource/validation.
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "homeostat/api/resource/v1.h"
-#include "homeostat/schema/diff.h"
+#include "homeostat/object/ip.h"
+#include "homeostat/object/json.h"
 #include "kinds/cells.h"
 #include "kinds/core/resource_checks.h"
+#include "kinds/core/scheduling.h"
 #include "kinds/core/template_metadata.h"
+#include "kinds/core/volumes.h"
 #include "kinds/group_checks.h"
 #include "kinds/internal_json.h"
+#include "kinds/resource/device_checks.h"
 #include "kinds/resource/resource.h"
 
 namespace homeostat::kinds {
@@ -17,49 +24,16 @@ namespace {
 
 namespace v1 = api::resource::v1;
 
-constexpr size_t kMaxSelectors = 32, kMaxConfigs = 32, kMaxRequests = 32;
-
-void CheckCount(const Value& list, size_t limit, const FieldPath& path, FieldErrors& errors) {
-  if (list.size() > limit) errors.TooMany(path, list.size(), static_cast<int64_t>(limit));
-}
-
-void CheckDriverName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
-  if (name.empty()) return errors.Required(path);
-  if (name.size() > 63) errors.TooLongCharacters(path, 63);
-  CheckDns1123Subdomain(name, path, errors);
-}
-
-void CheckSelectors(const Value& selectors, const FieldPath& path, FieldErrors& errors) {
-  CheckCount(selectors, kMaxSelectors, path, errors);
-  for (size_t i = 0; i < selectors.size(); ++i) {
-    Value cel = selectors.At(i).Get("cel");
-    if (!cel) {
-      errors.Required(path.Index(i).Child("cel"));
-    } else if (cel.Get("expression").AsString().empty()) {
-      errors.Required(path.Index(i).Child("cel", "expression"));
-    }
-  }
-}
-
-void CheckConfig(const Value& config, const FieldPath& path, FieldErrors& errors) {
-  Value opaque = config.Get("opaque");
-  if (!opaque) return errors.Required(path.Child("opaque"));
-  CheckDriverName(opaque.Get("driver").AsString(), path.Child("opaque", "driver"), errors);
-  Value parameters = opaque.Get("parameters");
-  FieldPath parameters_path = path.Child("opaque", "parameters");
-  if (!parameters) {
-    errors.Required(parameters_path);
-  } else if (!parameters.IsObject()) {
-    errors.Invalid(parameters_path, "<value omitted>", "must be a valid JSON object");
-  }
-}
+constexpr size_t kMaxSubrequests = 8, kMaxReservations = 256, kMaxDeviceConditions = 8, kMaxDeviceData = 10 * 1024, kMaxAddresses = 16;
+constexpr size_t kUnlimited = SIZE_MAX;
+constexpr int64_t kMaxInterfaceName = 256, kMaxHardwareAddress = 128;
 
 void CheckClass(RuleContext&, Value device_class, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = device_class.Get("spec"), configs = spec.Get("config");
-  CheckSelectors(spec.Get("selectors"), path.Child("selectors"), errors);
-  CheckCount(configs, kMaxConfigs, path.Child("config"), errors);
-  for (size_t i = 0; i < configs.size(); ++i) CheckConfig(configs.At(i), path.Child("config").Index(i), errors);
+  CheckDeviceSelectors(spec.Get("selectors"), path.Child("selectors"), errors);
+  CheckItems(configs, kMaxDeviceConfigs, path.Child("config"), errors,
+             [&](const Value& config, const FieldPath& at) { CheckDeviceConfiguration(config, at, errors); });
   Value name = spec.Get("extendedResourceName");
   if (name && !IsExtendedResource(name.AsString())) {
     errors.Invalid(path.Child("extendedResourceName"), name, "must be a valid extended resource name");
@@ -68,68 +42,198 @@ void CheckClass(RuleContext&, Value device_class, FieldErrors& errors) {
 
 void CheckClassUpdate(RuleContext& context, Value device_class, Value, FieldErrors& errors) { CheckClass(context, device_class, errors); }
 
-void CheckRequest(const Value& request, bool sub, const FieldPath& path, FieldErrors& errors) {
-  std::string_view name = request.Get("name").AsString();
-  if (name.empty()) {
-    errors.Required(path.Child("name"));
+// What a request and one of its alternatives have alike.
+void CheckRequestedDevices(const Value& request, const FieldPath& path, FieldErrors& errors) {
+  std::string_view device_class = request.Get("deviceClassName").AsString(), mode = request.Get("allocationMode").AsString();
+  if (device_class.empty()) {
+    errors.Required(path.Child("deviceClassName"));
   } else {
-    CheckDns1123Label(name, path.Child("name"), errors);
+    CheckDns1123Subdomain(device_class, path.Child("deviceClassName"), errors);
   }
-  Value exactly = sub ? request : request.Get("exactly"), first = request.Get("firstAvailable");
-  if (!sub && !exactly && first.empty()) return errors.Required(path, "exactly one of `exactly` or `firstAvailable` is required");
-  if (!sub && exactly && !first.empty()) {
+  CheckDeviceSelectors(request.Get("selectors"), path.Child("selectors"), errors);
+  int64_t count = request.Get("count").AsInt();
+  if (mode == "All") {
+    if (count != 0) errors.Invalid(path.Child("count"), count, "must not be specified when allocationMode is 'All'");
+  } else if (mode == "ExactCount") {
+    if (count <= 0) errors.Invalid(path.Child("count"), count, "must be greater than zero");
+  } else {
+    errors.NotSupported(path.Child("allocationMode"), mode, {"All", "ExactCount"});
+  }
+  CheckItems(request.Get("tolerations"), kUnlimited, path.Child("tolerations"), errors,
+             [&](const Value& toleration, const FieldPath& at) { CheckDeviceToleration(toleration, at, errors); });
+}
+
+std::string_view NameOf(const Value& item) { return item.Get("name").AsString(); }
+std::string_view TextOf(const Value& item) { return item.AsString(); }
+
+void CheckRequest(const Value& request, const FieldPath& path, FieldErrors& errors) {
+  CheckDns1123Label(NameOf(request), path.Child("name"), errors);
+  Value exactly = request.Get("exactly"), first = request.Get("firstAvailable");
+  if (!exactly && first.empty()) return errors.Required(path, "exactly one of `exactly` or `firstAvailable` is required");
+  if (exactly && !first.empty()) {
     return errors.Invalid(path, BadValue::Null(), "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set");
   }
-  for (size_t i = 0; i < first.size(); ++i) CheckRequest(first.At(i), true, path.Child("firstAvailable").Index(i), errors);
-  if (!exactly) return;
-  FieldPath at = sub ? path : path.Child("exactly");
-  std::string_view device_class = exactly.Get("deviceClassName").AsString();
-  if (device_class.empty()) {
-    errors.Required(at.Child("deviceClassName"));
-  } else {
-    CheckDns1123Subdomain(device_class, at.Child("deviceClassName"), errors);
+  if (exactly) return CheckRequestedDevices(exactly, path.Child("exactly"), errors);
+  CheckKeyedItems(first, kMaxSubrequests, path.Child("firstAvailable"), errors,
+                  [&](const Value& alternative, const FieldPath& at) {
+                    CheckDns1123Label(NameOf(alternative), at.Child("name"), errors);
+                    CheckRequestedDevices(alternative, at, errors);
+                  },
+                  NameOf);
+}
+
+// The names of a claim's requests, each with those of its alternatives.
+using RequestNames = std::map<std::string_view, std::set<std::string_view>>;
+
+RequestNames NamesOf(const Value& requests) {
+  RequestNames names;
+  for (const Value& request : requests.items()) {
+    std::set<std::string_view>& alternatives = names[NameOf(request)];
+    alternatives.clear();
+    for (const Value& alternative : request.Get("firstAvailable").items()) alternatives.insert(NameOf(alternative));
   }
-  CheckSelectors(exactly.Get("selectors"), at.Child("selectors"), errors);
-  std::string_view mode = exactly.Get("allocationMode").AsString();
-  int64_t count = exactly.Get("count").AsInt();
-  if (mode == "All") {
-    if (count != 0) errors.Invalid(at.Child("count"), count, "must not be specified when allocationMode is 'All'");
-  } else if (mode == "ExactCount") {
-    if (count <= 0) errors.Invalid(at.Child("count"), count, "must be greater than zero");
-  } else {
-    errors.NotSupported(at.Child("allocationMode"), mode, {"All", "ExactCount"});
+  return names;
+}
+
+void CheckRequestReference(std::string_view name, const RequestNames& names, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kNone =
+      "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+  size_t slash = name.find('/');
+  std::string_view request = name.substr(0, slash), alternative = slash == name.npos ? std::string_view() : name.substr(slash + 1);
+  if (alternative.find('/') != alternative.npos) return errors.Invalid(path, name, kNone);
+  CheckDns1123Label(request, path, errors);
+  if (slash != name.npos) CheckDns1123Label(alternative, path, errors);
+  auto found = names.find(request);
+  if (found == names.end() || (slash != name.npos && !found->second.contains(alternative))) errors.Invalid(path, name, kNone);
+}
+
+void CheckRequestReferences(const Value& references, const RequestNames& names, const FieldPath& path, FieldErrors& errors) {
+  CheckKeyedItems(references, kMaxDeviceRequests, path, errors,
+                  [&](const Value& name, const FieldPath& at) { CheckRequestReference(name.AsString(), names, at, errors); }, TextOf);
+}
+
+void CheckConstraint(const Value& constraint, const RequestNames& names, const FieldPath& path, FieldErrors& errors) {
+  CheckRequestReferences(constraint.Get("requests"), names, path.Child("requests"), errors);
+  for (std::string_view field : {"matchAttribute", "distinctAttribute"}) {
+    Value attribute = constraint.Get(field);
+    if (!attribute) continue;
+    CheckDeviceQualifiedName(attribute.AsString(), path.Child(field), errors);
+    if (attribute.AsString().find('/') == std::string_view::npos) {
+      errors.Invalid(path.Child(field), attribute, "a fully qualified name must be a domain and a name separated by a slash");
+    }
+    return;
   }
+  errors.Required(path, "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields are set");
 }
 
 void CheckClaimSpec(const Value& spec, const FieldPath& spec_path, FieldErrors& errors) {
   FieldPath path = spec_path.Child("devices");
-  Value requests = spec.Path({"devices", "requests"}), configs = spec.Path({"devices", "config"});
-  CheckCount(requests, kMaxRequests, path.Child("requests"), errors);
-  std::set<std::string_view> names;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    FieldPath at = path.Child("requests").Index(i);
-    CheckRequest(requests.At(i), false, at, errors);
-    std::string_view name = requests.At(i).Get("name").AsString();
-    if (!name.empty() && !names.insert(name).second) errors.Duplicate(at.Child("name"), name);
+  Value devices = spec.Get("devices");
+  RequestNames names = NamesOf(devices.Get("requests"));
+  CheckKeyedItems(devices.Get("requests"), kMaxDeviceRequests, path.Child("requests"), errors,
+                  [&](const Value& request, const FieldPath& at) { CheckRequest(request, at, errors); }, NameOf);
+  CheckItems(devices.Get("constraints"), kMaxDeviceConstraints, path.Child("constraints"), errors,
+             [&](const Value& constraint, const FieldPath& at) { CheckConstraint(constraint, names, at, errors); });
+  CheckItems(devices.Get("config"), kMaxDeviceConfigs, path.Child("config"), errors, [&](const Value& config, const FieldPath& at) {
+    CheckRequestReferences(config.Get("requests"), names, at.Child("requests"), errors);
+    CheckDeviceConfiguration(config, at, errors);
+  });
+}
+
+// driver/pool/device, and the share of it.
+std::string DeviceId(const Value& device) {
+  std::string id;
+  for (std::string_view field : {"driver", "pool", "device"}) id += (id.empty() ? "" : "/") + std::string(device.Get(field).AsString());
+  if (Value share = device.Get("shareID")) id += "/" + std::string(share.AsString());
+  return id;
+}
+
+void CheckDeviceIdentity(const Value& device, const FieldPath& path, FieldErrors& errors) {
+  CheckCsiDriverName(device.Get("driver").AsString(), path.Child("driver"), errors);
+  CheckPoolName(device.Get("pool").AsString(), path.Child("pool"), errors);
+  CheckDns1123Label(device.Get("device").AsString(), path.Child("device"), errors);
+}
+
+void CheckNetworkData(const Value& data, const FieldPath& path, FieldErrors& errors) {
+  auto longer = [&](std::string_view field, int64_t limit) { return static_cast<int64_t>(data.Get(field).AsString().size()) > limit; };
+  if (longer("interfaceName", kMaxInterfaceName)) errors.TooLong(path.Child("interfaceName"), kMaxInterfaceName);
+  if (longer("hardwareAddress", kMaxHardwareAddress)) errors.TooLong(path.Child("hardwareAddress"), kMaxHardwareAddress);
+  CheckKeyedItems(data.Get("ips"), kMaxAddresses, path.Child("ips"), errors,
+                  [&](const Value& address, const FieldPath& at) {
+                    AddInvalid(errors, at, address, object::IsValidInterfaceAddress(address.AsString()));
+                  },
+                  TextOf);
+}
+
+void CheckDeviceStatus(const Value& device, const std::set<std::string>& allocated, const FieldPath& path, FieldErrors& errors) {
+  CheckDeviceIdentity(device, path, errors);
+  Value share = device.Get("shareID"), conditions = device.Get("conditions");
+  if (share) CheckUid(share.AsString(), path.Child("shareID"), errors);
+  if (!allocated.contains(DeviceId(device))) {
+    std::string shown = "{\"DeviceID\":{\"Driver\":{},\"Pool\":{},\"Device\":{}},\"ShareID\":" +
+                        (share ? object::JsonText(share) : std::string("{}")) + "}";
+    errors.Invalid(path, BadValue::Json(std::move(shown)), "must be an allocated device in the claim");
   }
-  CheckCount(configs, kMaxConfigs, path.Child("config"), errors);
-  for (size_t i = 0; i < configs.size(); ++i) CheckConfig(configs.At(i), path.Child("config").Index(i), errors);
+  if (conditions.size() > kMaxDeviceConditions) errors.TooMany(path.Child("conditions"), conditions.size(), kMaxDeviceConditions);
+  CheckConditions(conditions, path.Child("conditions"), errors);
+  if (Value data = device.Get("data")) CheckRawObject(data, kMaxDeviceData, path.Child("data"), errors);
+  CheckNetworkData(device.Get("networkData"), path.Child("networkData"), errors);
+}
+
+void CheckAllocation(const Value& allocation, const RequestNames& names, const FieldPath& path, FieldErrors& errors) {
+  Value devices = allocation.Get("devices");
+  FieldPath devices_path = path.Child("devices");
+  CheckItems(devices.Get("results"), kMaxDeviceRequests, devices_path.Child("results"), errors, [&](const Value& result, const FieldPath& at) {
+    CheckRequestReference(result.Get("request").AsString(), names, at.Child("request"), errors);
+    CheckDeviceIdentity(result, at, errors);
+    CheckBindingConditions(result, at, errors);
+    if (Value share = result.Get("shareID")) CheckUid(share.AsString(), at.Child("shareID"), errors);
+  });
+  CheckItems(devices.Get("config"), 2 * kMaxDeviceConfigs, devices_path.Child("config"), errors, [&](const Value& config, const FieldPath& at) {
+    RequireOneOf(config.Get("source").AsString(), {"FromClaim", "FromClass"}, at.Child("source"), errors);
+    CheckRequestReferences(config.Get("requests"), names, at.Child("requests"), errors);
+    CheckDeviceConfiguration(config, at, errors);
+  });
+  if (Value selector = allocation.Get("nodeSelector")) CheckNodeSelector(selector, false, path.Child("nodeSelector"), errors);
+}
+
+void CheckClaimStatus(const Value& claim, const Value& old, FieldErrors& errors) {
+  FieldPath path("status");
+  Value status = claim.Get("status"), before = old.Get("status"), reserved = status.Get("reservedFor"), allocation = status.Get("allocation");
+  CheckKeyedItems(reserved, kMaxReservations, path.Child("reservedFor"), errors,
+                  [&](const Value& consumer, const FieldPath& at) {
+                    for (std::string_view field : {"resource", "name", "uid"}) RequireText(consumer, field, at, errors);
+                  },
+                  [](const Value& consumer) { return consumer.Get("uid").AsString(); });
+  std::set<std::string> allocated;
+  for (const Value& result : allocation.Path({"devices", "results"}).items()) allocated.insert(DeviceId(result));
+  std::vector<std::string> ids;
+  for (const Value& device : status.Get("devices").items()) ids.push_back(DeviceId(device));
+  size_t next = 0;
+  CheckKeyedItems(status.Get("devices"), kUnlimited, path.Child("devices"), errors,
+                  [&](const Value& device, const FieldPath& at) { CheckDeviceStatus(device, allocated, at, errors); },
+                  [&](const Value&) { return std::string_view(ids[next++]); });
+  if (!reserved.empty() && !allocation) {
+    errors.Forbidden(path.Child("reservedFor"), "may not be specified when `allocated` is not set");
+  } else if (claim.Path({"metadata", "deletionTimestamp"})) {
+    bool added = std::ranges::any_of(reserved.items(), [&](const Value& consumer) {
+      return std::ranges::none_of(before.Get("reservedFor").items(), [&](const Value& other) { return object::Equal(consumer, other); });
+    });
+    if (added) {
+      errors.Forbidden(path.Child("reservedFor"), "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set");
+    }
+  }
+  if (allocation && before.Get("allocation")) {
+    CheckImmutableInternal(v1::ResourceClaimStatus::SchemaType(), "allocation", status, before, path, errors);
+  } else if (allocation) {
+    CheckAllocation(allocation, NamesOf(claim.Path({"spec", "devices", "requests"})), path.Child("allocation"), errors);
+  }
 }
 
 void CheckClaim(RuleContext&, Value claim, FieldErrors& errors) { CheckClaimSpec(claim.Get("spec"), FieldPath("spec"), errors); }
 
 void CheckClaimUpdate(RuleContext& context, Value claim, Value old, FieldErrors& errors) {
-  if (context.subresource == "status") {
-    Value status = claim.Get("status"), before = old.Get("status");
-    FieldPath path("status");
-    if (!status.Get("reservedFor").empty() && !status.Get("allocation")) {
-      errors.Forbidden(path.Child("reservedFor"), "may not be specified when `allocated` is not set");
-    }
-    if (status.Get("allocation") && before.Get("allocation")) {
-      CheckImmutableInternal(v1::ResourceClaimStatus::SchemaType(), "allocation", status, before, path, errors);
-    }
-    return;
-  }
+  if (context.subresource == "status") return CheckClaimStatus(claim, old, errors);
   CheckImmutableInternal(v1::ResourceClaim::SchemaType(), "spec", claim, old, FieldPath(), errors);
 }
 
@@ -139,7 +243,8 @@ void CheckTemplate(RuleContext&, Value claim_template, FieldErrors& errors) {
   CheckClaimSpec(claim_template.Path({"spec", "spec"}), path.Child("spec"), errors);
 }
 
-void CheckTemplateUpdate(RuleContext&, Value claim_template, Value old, FieldErrors& errors) {
+void CheckTemplateUpdate(RuleContext& context, Value claim_template, Value old, FieldErrors& errors) {
+  CheckTemplate(context, claim_template, errors);
   CheckImmutableInternal(v1::ResourceClaimTemplate::SchemaType(), "spec", claim_template, old, FieldPath(), errors);
 }
 

@@ -5,6 +5,6 @@
 
 namespace homeostat::kinds {
 
-extern const Behaviour kDeviceClass, kResourceClaim, kResourceClaimTemplate;
+extern const Behaviour kDeviceClass, kResourceClaim, kResourceClaimTemplate, kResourceSlice;
 
 }  // namespace homeostat::kinds

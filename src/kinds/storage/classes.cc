@@ -1,11 +1,14 @@
 // StorageClass and VolumeAttributesClass. Source of the rules: pkg/apis/storage/validation.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "homeostat/api/storage/v1.h"
 #include "homeostat/schema/diff.h"
 #include "kinds/cells.h"
+#include "kinds/core/pod_warnings.h"
 #include "kinds/group_checks.h"
 #include "kinds/storage/storage.h"
 
@@ -52,13 +55,28 @@ void CheckTopologyTerm(const Value& term, const FieldPath& path, FieldErrors& er
   }
 }
 
+// What a term selects: the values of each key.
+using Topology = std::map<std::string_view, std::set<std::string_view>>;
+
+Topology TopologyOf(const Value& term) {
+  Topology topology;
+  for (const Value& expression : term.Get("matchLabelExpressions").items()) {
+    std::set<std::string_view> values;
+    for (const Value& value : expression.Get("values").items()) values.insert(value.AsString());
+    topology[expression.Get("key").AsString()] = std::move(values);
+  }
+  return topology;
+}
+
 void CheckTopologies(const Value& topologies, FieldErrors& errors) {
   FieldPath path("allowedTopologies");
+  // Upstream compares with as many empty ones, too.
+  std::vector<Topology> seen(topologies.size());
   for (size_t i = 0; i < topologies.size(); ++i) {
     CheckTopologyTerm(topologies.At(i), path.Index(i), errors);
-    for (size_t j = 0; j < i; ++j) {
-      if (object::Equal(topologies.At(i), topologies.At(j))) errors.Duplicate(path.Index(i).Child("matchLabelExpressions"), "");
-    }
+    Topology topology = TopologyOf(topologies.At(i));
+    for (int64_t n = std::ranges::count(seen, topology); n > 0; --n) errors.Duplicate(path.Index(i).Child("matchLabelExpressions"), "");
+    seen.push_back(std::move(topology));
   }
 }
 
@@ -76,7 +94,8 @@ void CheckClass(RuleContext&, Value storage_class, FieldErrors& errors) {
   CheckTopologies(storage_class.Get("allowedTopologies"), errors);
 }
 
-void CheckClassUpdate(RuleContext&, Value storage_class, Value old, FieldErrors& errors) {
+void CheckClassUpdate(RuleContext& context, Value storage_class, Value old, FieldErrors& errors) {
+  CheckClass(context, storage_class, errors);
   const schema::Type& type = api::storage::v1::StorageClass::SchemaType();
   for (std::string_view field : {"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"}) {
     CheckImmutableField(type, field, storage_class, old, FieldPath(), errors);
@@ -105,10 +124,23 @@ void CheckAttributesUpdate(RuleContext& context, Value attributes, Value old, Fi
   CheckAttributes(context, attributes, errors);
 }
 
+void WarnClass(RuleContext& context, Value storage_class, Value) {
+  if (context.warnings == nullptr) return;
+  Value topologies = storage_class.Get("allowedTopologies");
+  for (size_t i = 0; i < topologies.size(); ++i) {
+    Value expressions = topologies.At(i).Get("matchLabelExpressions");
+    for (size_t j = 0; j < expressions.size(); ++j) {
+      std::string_view text = DeprecatedNodeLabel(expressions.At(j).Get("key").AsString());
+      FieldPath path = FieldPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key");
+      if (!text.empty()) context.warnings->push_back(path.String() + ": " + std::string(text));
+    }
+  }
+}
+
 }  // namespace
 
 const Behaviour kStorageClass{.group = "storage.k8s.io", .kind = "StorageClass", .validate_create = CheckClass,
-                              .validate_update = CheckClassUpdate, .cell = ClassCell};
+                              .validate_update = CheckClassUpdate, .warn = WarnClass, .cell = ClassCell};
 const Behaviour kVolumeAttributesClass{.group = "storage.k8s.io", .kind = "VolumeAttributesClass", .validate_create = CheckAttributes,
                                        .validate_update = CheckAttributesUpdate};
 

@@ -6,6 +6,7 @@
 #include "homeostat/schema/diff.h"
 #include "kinds/cells.h"
 #include "kinds/core/persistent_volume.h"
+#include "kinds/core/pod_warnings.h"
 #include "kinds/core/volumes.h"
 #include "kinds/edit.h"
 #include "kinds/group_checks.h"
@@ -118,6 +119,24 @@ void CheckDriverUpdate(RuleContext& context, Value driver, Value old, FieldError
   CheckImmutableField(v1::CSIDriverSpec::SchemaType(), "volumeLifecycleModes", spec, old_spec, FieldPath("spec"), errors);
 }
 
+// Unlike other kinds' its generation starts as the client has it.
+Value PrepareDriverUpdate(RuleContext& context, Value driver, Value old) {
+  if (object::Equal(driver.Get("spec"), old.Get("spec"))) return driver;
+  int64_t next = old.Path({"metadata", "generation"}).AsInt() + 1;
+  return Edited(context.arena, v1::CSIDriver::SchemaType(), driver,
+                [&](Edit& edit) { edit.In("metadata", [&](Edit& metadata) { metadata.Set("generation", Value::Int(next)); }); });
+}
+
+void WarnDriver(RuleContext& context, Value driver, Value old) {
+  if (context.warnings == nullptr) return;
+  Value spec = driver.Get("spec"), requests = spec.Get("tokenRequests");
+  if (requests.empty() || spec.Get("serviceAccountTokenInSecrets")) return;
+  if (old && object::Equal(requests, old.Path({"spec", "tokenRequests"}))) return;
+  context.warnings->push_back(
+      "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of "
+      "tokens in volume attributes");
+}
+
 Value DriverCell(object::Arena& arena, std::string_view, Value driver, WallTime) {
   Value requests = driver.Path({"spec", "tokenRequests"});
   if (requests.empty()) return Value::StringRef("<unset>");
@@ -137,8 +156,25 @@ void CheckCapacityWith(const Value& capacity, SelectorRules rules, FieldErrors& 
 void CheckCapacity(RuleContext&, Value capacity, FieldErrors& errors) { CheckCapacityWith(capacity, {}, errors); }
 
 void CheckCapacityUpdate(RuleContext&, Value capacity, Value old, FieldErrors& errors) {
+  CheckCapacityWith(capacity, {.allow_invalid_values = HasInvalidLabelValue(old.Get("nodeTopology"))}, errors);
   for (std::string_view field : {"nodeTopology", "storageClassName"}) {
     CheckImmutableField(v1::CSIStorageCapacity::SchemaType(), field, capacity, old, FieldPath(), errors);
+  }
+}
+
+void WarnCapacity(RuleContext& context, Value capacity, Value) {
+  if (context.warnings == nullptr) return;
+  Value selector = capacity.Get("nodeTopology"), expressions = selector.Get("matchExpressions");
+  FieldPath path("nodeTopology");
+  for (size_t i = 0; i < expressions.size(); ++i) {
+    std::string key(expressions.At(i).Get("key").AsString());
+    std::string_view text = DeprecatedNodeLabel(key);
+    if (text.empty()) continue;
+    context.warnings->push_back(path.Child("matchExpressions").Index(i).Child("key").String() + ": " + key + " is " + std::string(text));
+  }
+  for (const object::Member& label : selector.Get("matchLabels").members()) {
+    std::string_view text = DeprecatedNodeLabel(label.name());
+    if (!text.empty()) context.warnings->push_back(path.Child("matchLabels").Child(label.name()).String() + ": " + std::string(text));
   }
 }
 
@@ -183,10 +219,10 @@ void CheckAttachmentUpdate(RuleContext& context, Value attachment, Value old, Fi
 }  // namespace
 
 const Behaviour kCSINode{.group = "storage.k8s.io", .kind = "CSINode", .validate_create = CheckNode, .validate_update = CheckNodeUpdate};
-const Behaviour kCSIDriver{.group = "storage.k8s.io", .kind = "CSIDriver", .validate_create = CheckDriver,
-                           .validate_update = CheckDriverUpdate, .cell = DriverCell};
+const Behaviour kCSIDriver{.group = "storage.k8s.io", .kind = "CSIDriver", .prepare_update = PrepareDriverUpdate,
+                           .validate_create = CheckDriver, .validate_update = CheckDriverUpdate, .warn = WarnDriver, .cell = DriverCell};
 const Behaviour kCSIStorageCapacity{.group = "storage.k8s.io", .kind = "CSIStorageCapacity", .validate_create = CheckCapacity,
-                                    .validate_update = CheckCapacityUpdate};
+                                    .validate_update = CheckCapacityUpdate, .warn = WarnCapacity};
 const Behaviour kVolumeAttachment{.group = "storage.k8s.io", .kind = "VolumeAttachment", .validate_create = CheckAttachment,
                                   .validate_update = CheckAttachmentUpdate};
 

@@ -66,19 +66,16 @@ Value Bound(RequestContext& context, const Pod& before, const Binding& binding) 
   return pod.FreezeInto(context.arena());
 }
 
-Task<Result<UpdateDecision>> Bind(RequestContext& context, Binding binding, Value current) {
+Task<Result<UpdateDecision>> Bind(RequestContext& context, Binding binding, bool dry_run, Value current) {
   std::string_view name = binding.metadata().name();
   if (!current) co_return Fail(NotFoundError("", "pods", name));
   Pod pod(current);
   std::string_view uid = binding.metadata().uid(), version = binding.metadata().resource_version();
   if (!uid.empty() && uid != pod.metadata().uid()) {
-    co_return Fail(ConflictError("", "pods", name, "Precondition failed: UID in precondition: " + std::string(uid) +
-                                                       ", UID in object meta: " + std::string(pod.metadata().uid())));
+    co_return Fail(PreconditionFailed(context, name, dry_run, "UID", uid, pod.metadata().uid()));
   }
   if (!version.empty() && version != pod.metadata().resource_version()) {
-    co_return Fail(ConflictError("", "pods", name, "Precondition failed: resourceVersion in precondition: " + std::string(version) +
-                                                       ", resourceVersion in object meta: " +
-                                                       std::string(pod.metadata().resource_version())));
+    co_return Fail(PreconditionFailed(context, name, dry_run, "ResourceVersion", version, pod.metadata().resource_version()));
   }
   CO_TRY(CheckBindable(pod, name));
   co_return UpdateDecision{UpdateDecision::Action::kStore, Bound(context, pod, binding)};
@@ -102,7 +99,9 @@ Task<Result<http::Response>> HandleBinding(RequestContext& context) {
   CO_TRY(co_await std::move(validate));
 
   context.resource = pods;
-  UpdateFunction bind = [&context, binding](object::DocumentPtr, Value current) { return Bind(context, binding, current); };
+  UpdateFunction bind = [&context, binding, dry_run = query.dry_run](object::DocumentPtr, Value current) {
+    return Bind(context, binding, dry_run, current);
+  };
   auto update = StoreUpdate(context, context.info.ns, name, MakeWriteInfo(context, context.FieldManager(query.field_manager)),
                             query.dry_run, bind);
   CO_TRY(co_await std::move(update));

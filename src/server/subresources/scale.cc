@@ -2,11 +2,14 @@
 
 #include "homeostat/api/autoscaling/v1.h"
 #include "homeostat/api/autoscaling/v1_builders.h"
+#include "homeostat/api/meta/v1.h"
 #include "homeostat/object/selectors.h"
+#include "homeostat/schema/conform.h"
+#include "patch/field_manager.h"
+#include "patch/scale_fields.h"
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"
-#include "server/field_tracking.h"
 #include "server/metadata.h"
 #include "server/patch.h"
 #include "server/subresources/review.h"
@@ -50,7 +53,7 @@ Value ScaleOf(object::Arena& arena, const schema::Subresource& sub, const Value&
 // What a Scale may not be.
 Result<void> CheckScale(const Value& scale) {
   schema::FieldErrors errors;
-  ValidateObjectMeta(scale, true, nullptr, errors);
+  ValidateObjectMeta(scale, true, nullptr, {.finalizer_owners = true}, errors);
   int64_t replicas = scale.Path({"spec", "replicas"}).AsInt();
   if (replicas < 0) {
     errors.Invalid(schema::FieldPath("spec").Child("replicas"), replicas, "must be greater than or equal to 0");
@@ -63,29 +66,86 @@ struct ScaleWrite {
   Value body;             // PUT
   const PatchRequest* patch = nullptr;
   std::string manager;
+  bool dry_run = false;
 };
+
+// Where each served version keeps the replicas. Texts live as long as the resources.
+std::vector<patch::ReplicasPath> ReplicasPaths(RequestContext& context) {
+  std::vector<patch::ReplicasPath> paths;
+  for (const Resource* resource : context.parts.resources.All()) {
+    const schema::Kind& kind = *resource->kind;
+    if (kind.gvk.group != context.kind().gvk.group || kind.plural != context.kind().plural) continue;
+    const schema::Subresource* scale = kind.FindSubresource("scale");
+    patch::ReplicasPath path{context.arena().Copy(kind.gvk.ApiVersion()), {}};
+    std::string_view rest = scale == nullptr ? std::string_view() : scale->spec_replicas_path;
+    while (!rest.empty()) {
+      size_t dot = rest.find('.');
+      path.path.push_back(patch::PathElement::Field(rest.substr(0, dot)));
+      rest = dot == rest.npos ? std::string_view() : rest.substr(dot + 1);
+    }
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+const schema::Type& EntryType() { return api::meta::v1::ManagedFieldsEntry::SchemaType(); }
+
+// The Scale of an object with those of its managed fields that are about the replicas.
+Result<Value> TrackedScale(RequestContext& context, const schema::Subresource& sub, const Value& parent) {
+  object::Arena& arena = context.arena();
+  Value entries = parent.Path({"metadata", "managedFields"});
+  TRY_ASSIGN(Value shown, patch::ScaleManagedFields(arena, entries, ReplicasPaths(context), &EntryType()));
+  return SetMetadata(arena, *ScaleKind().type, ScaleOf(arena, sub, parent), "managedFields", shown);
+}
+
+patch::FieldManager ScaleManager() {
+  patch::FieldManagerOptions options;
+  options.kind = ScaleKind().gvk;
+  options.type = ScaleKind().type;
+  options.subresource = "scale";
+  return patch::FieldManager(std::move(options));
+}
+
+// The Scale as written, with its managed fields.
+Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, const Value& live) {
+  object::Arena& arena = context.arena();
+  WallTime now = context.runtime().WallNow();
+  if (write.patch == nullptr) {
+    // A PUT leaves nobody with replicas that it changes.
+    bool same = object::Equal(write.body.Path({"spec", "replicas"}), live.Path({"spec", "replicas"}));
+    return SetMetadata(arena, *ScaleKind().type, write.body, "managedFields", same ? live.Path({"metadata", "managedFields"}) : Value());
+  }
+  if (write.patch->kind != PatchKind::kApply) {
+    TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, *write.patch, ScaleKind(), live));
+    return ScaleManager().Update(arena, live, patched.object, write.manager, now, patched.resets_managed_fields);
+  }
+  bool force = write.patch->query.force.value_or(false);
+  TRY_ASSIGN(auto applied, ScaleManager().Apply(arena, live, write.patch->patch, write.manager, force, now));
+  if (!applied.changed) return applied.object;
+  schema::ConformReport report;
+  report.collect = false;
+  return schema::Conform(arena, applied.object, *ScaleKind().type, report);
+}
 
 // The parent with the number that the written Scale asks for.
 Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subresource& sub, const ScaleWrite& write, Value current) {
   object::Arena& arena = context.arena();
   CO_TRY_ASSIGN(Value live, FromStorage(arena, *context.resource, current));
-  Value scale = write.body;
-  if (write.patch != nullptr) {
-    CO_TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, *write.patch, ScaleKind(), ScaleOf(arena, sub, live)));
-    scale = patched.object;
-  }
+  CO_TRY_ASSIGN(Value live_scale, TrackedScale(context, sub, live));
+  CO_TRY_ASSIGN(Value scale, WrittenScale(context, write, live_scale));
   CO_TRY(CheckScale(scale));
   std::string_view uid = MetadataString(scale, "uid");
   if (!uid.empty() && uid != MetadataString(live, "uid")) {
-    co_return Fail(ConflictError(context.kind().gvk.group, context.kind().plural, context.info.name,
-                                 "Precondition failed: UID in precondition: " + std::string(uid) + ", UID in object meta: " +
-                                     std::string(MetadataString(live, "uid"))));
+    co_return Fail(PreconditionFailed(context, context.info.name, write.dry_run, "UID", uid, MetadataString(live, "uid")));
   }
   const schema::Type& type = *context.kind().type;
   Value next = SetPath(arena, type, live, sub.spec_replicas_path, Value::Int(scale.Path({"spec", "replicas"}).AsInt()));
   std::string_view version = MetadataString(scale, "resourceVersion");
-  next = SetMetadata(arena, type, next, "resourceVersion", version.empty() ? Value() : Value::String(arena, version));
-  next = TrackUpdate(context, live, next, write.manager, "scale");
+  Value before = live.Path({"metadata", "managedFields"});
+  CO_TRY_ASSIGN(Value after, patch::ParentManagedFields(arena, before, scale.Path({"metadata", "managedFields"}), ReplicasPaths(context),
+                                                        context.kind().gvk.ApiVersion(), &EntryType()));
+  next = SetMetadata(arena, type, next, {{"resourceVersion", version.empty() ? Value() : Value::String(arena, version)},
+                                         {"managedFields", after}});
   co_return ToStorage(arena, *context.resource, next);
 }
 
@@ -110,9 +170,6 @@ Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::S
   WriteQuery query;
   if (context.info.verb == "patch") {
     CO_TRY_ASSIGN(patch, ReadPatch(context));
-    if (patch.kind == PatchKind::kApply) {
-      co_return Fail(UnsupportedMediaTypeError("server-side apply of the scale subresource is not served; use a merge patch"));
-    }
     write.patch = &patch;
     query = patch.query;
   } else {
@@ -125,7 +182,7 @@ Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::S
   options.name = context.info.name;
   options.subresource = "scale";
   options.field_manager = write.manager = context.FieldManager(query.field_manager);
-  options.dry_run = query.dry_run;
+  options.dry_run = write.dry_run = query.dry_run;
   Compute compute = [&context, &sub, &write](Value current) { return ComputeScaled(context, sub, write, current); };
   auto change = ChangeObject(context, options, compute);
   CO_TRY_ASSIGN(Answer parent, co_await std::move(change));

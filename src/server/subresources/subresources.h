@@ -7,10 +7,14 @@
 
 namespace homeostat::server {
 
+// What is wrong with a part of the program; nullopt: nothing.
+using HealthFunction = std::function<std::optional<std::string>()>;
+
 struct SubresourceParts {
   auth::ServiceAccountTokens& tokens;
   auth::RuleResolver& rules;
   auth::Authorizer& authorizer;
+  HealthFunction store_health;
 };
 
 void ServeSubresources(ApiServer& server, SubresourceParts parts);
@@ -21,6 +25,8 @@ void ServeBinding(ApiServer& server);
 void ServeTokenRequest(ApiServer& server, SubresourceParts parts);
 void ServeAccessReviews(ApiServer& server, SubresourceParts parts);
 void ServeIdentityReviews(ApiServer& server, SubresourceParts parts);
+void ServeServiceProxy(ApiServer& server);
+void ServeComponentStatuses(ApiServer& server, HealthFunction store_health);
 
 // The HTTP API of a node by its name, as upstream's kubelet serves it (/containerLogs, /exec, /attach, /portForward); null
 // for a node that has none or can't be reached. Handlers must outlive the requests they serve.

@@ -1,0 +1,176 @@
+// What every write meets whatever its kind: checks of metadata, strictness, versions, managed fields; through the whole server.
+#include <algorithm>
+
+#include "server/internal/test_server.h"
+
+namespace homeostat::server {
+namespace {
+
+class WritesTest : public internal::TestServer {
+ protected:
+  static constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+  static constexpr const char* kStrategic = "Content-Type: application/strategic-merge-patch+json";
+  using TestAnswer = internal::TestAnswer;
+
+  void Make(const std::string& path, const std::string& body) { EXPECT_EQ(Ask("POST", path, body).code, 201) << body; }
+  static std::vector<std::string> Faults(const TestAnswer& answer) {
+    std::vector<std::string> faults;
+    for (const Value& cause : answer.Get({"details", "causes"}).items()) {
+      faults.push_back(std::string(cause.Get("field").AsString()) + ": " + std::string(cause.Get("message").AsString()));
+    }
+    return faults;
+  }
+  static std::string Warning(const TestAnswer& answer) { return std::string(answer.headers.Get("Warning")); }
+  using Value = object::Value;
+};
+
+TEST_F(WritesTest, MetadataIsCheckedAsOftenAsUpstreamDoes) {
+  Make(kMaps, R"({"metadata":{"name":"m"}})");
+  Make("/apis/apps/v1/namespaces/default/controllerrevisions", R"({"metadata":{"name":"r"},"revision":1,"data":{}})");
+  Make("/apis/storage.k8s.io/v1/csinodes", R"({"metadata":{"name":"n"},"spec":{"drivers":[]}})");
+  const std::string body = R"({"metadata":{"labels":{"a":"b c"}}})";
+  EXPECT_EQ(Faults(Ask("PATCH", std::string(kMaps) + "/m", body)).size(), 4u);
+  EXPECT_EQ(Faults(Ask("PATCH", "/apis/apps/v1/namespaces/default/controllerrevisions/r", body)).size(), 4u);
+  EXPECT_EQ(Faults(Ask("PATCH", "/apis/storage.k8s.io/v1/csinodes/n", body)).size(), 3u);
+  EXPECT_EQ(Faults(Ask("POST", kMaps, R"({"metadata":{"name":"x","finalizers":["x"]}})")),
+            std::vector<std::string>{"metadata.finalizers[0]: Invalid value: \"x\": name is neither a standard finalizer name nor is it fully "
+                                     "qualified"});
+}
+
+TEST_F(WritesTest, OnlyTheServerMarksObjects) {
+  Make(kMaps, R"({"metadata":{"name":"m"}})");
+  TestAnswer marked = Ask("PATCH", std::string(kMaps) + "/m", R"({"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"}})");
+  EXPECT_EQ(marked.code, 422);
+  EXPECT_EQ(Faults(marked).front(), "metadata.deletionTimestamp: Invalid value: \"2020-01-01T00:00:00Z\": field is immutable");
+  EXPECT_EQ(Ask("PATCH", std::string(kMaps) + "/m", R"({"metadata":{"creationTimestamp":"2020-01-01T00:00:00Z"}})").code, 200);
+}
+
+TEST_F(WritesTest, VersionsThatAreNone) {
+  EXPECT_EQ(Ask("POST", kMaps, R"({"metadata":{"name":"m","resourceVersion":"0"}})").code, 201);
+  EXPECT_EQ(Ask("POST", kMaps, R"({"metadata":{"name":"n","resourceVersion":"7"}})").message(),
+            "resourceVersion should not be set on objects to be created");
+  TestAnswer update = Ask("PUT", std::string(kMaps) + "/m", R"({"metadata":{"name":"m","resourceVersion":"x"}})");
+  EXPECT_EQ(update.code, 500);
+  EXPECT_EQ(update.message(), "strconv.ParseUint: parsing \"x\": invalid syntax");
+  EXPECT_EQ(Ask("GET", std::string(kMaps) + "?resourceVersion=x").message(),
+            "invalid resource version: resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax");
+  EXPECT_EQ(Ask("GET", std::string(kMaps) + "/m?resourceVersion=x").code, 500);
+}
+
+TEST_F(WritesTest, DryRunsShowTheVersionThatWasSent) {
+  TestAnswer made = Ask("POST", std::string(kMaps) + "?dryRun=All", R"({"metadata":{"name":"n","resourceVersion":"7"}})");
+  EXPECT_EQ(made.code, 201);
+  EXPECT_EQ(made.Text({"metadata", "resourceVersion"}), "7");
+}
+
+TEST_F(WritesTest, ObjectsOfAnotherLifeAreLeftAlone) {
+  Make(kMaps, R"({"metadata":{"name":"m"}})");
+  std::string uid = Ask("GET", std::string(kMaps) + "/m").Text({"metadata", "uid"});
+  const std::string body = R"({"metadata":{"name":"m","uid":"x"}})", end = "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                                                                           "precondition: x, UID in object meta: " + uid;
+  const std::string start = "Operation cannot be fulfilled on configmaps \"m\": StorageError: invalid object, Code: 4, Key: ";
+  EXPECT_EQ(Ask("PUT", std::string(kMaps) + "/m", body).message(), start + "/registry/configmaps/default/m, " + end);
+  EXPECT_EQ(Ask("PUT", std::string(kMaps) + "/m?dryRun=All", body).message(), start + "/configmaps/default/m, " + end);
+}
+
+TEST_F(WritesTest, FaultsComeInTheOrderOfTheDocument) {
+  const std::string json = R"({"metadata":{"name":"n","name":"m"},"bogus":1})";
+  EXPECT_EQ(Ask("POST", std::string(kMaps) + "?fieldValidation=Strict", json).message(),
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: duplicate field \"metadata.name\", unknown "
+            "field \"bogus\"");
+}
+
+TEST_F(WritesTest, KeysThatStandTwice) {
+  const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ndata:\n  a: \"1\"\n  a: \"2\"\n";
+  EXPECT_EQ(Ask("POST", std::string(kMaps) + "?fieldValidation=Strict", yaml, {"Content-Type: application/yaml"}).message(),
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:\n  line 6: key \"a\" "
+            "already set in map");
+  EXPECT_EQ(Warning(Ask("POST", kMaps, yaml, {"Content-Type: application/yaml"})), "299 - \"line 6: key \\\"a\\\" already set in map\"");
+  const std::string json = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"z"},"data":{"a":"1","a":"2"}})";
+  TestAnswer applied = Ask("PATCH", std::string(kMaps) + "/z?fieldManager=m", json, {"Content-Type: application/apply-patch+yaml"});
+  EXPECT_EQ(applied.code, 201);
+  EXPECT_EQ(Warning(applied), "299 - \"line 1: key \\\"a\\\" already set in map\"");
+  EXPECT_EQ(Ask("PATCH", std::string(kMaps) + "/z?fieldManager=m&fieldValidation=Strict", json, {"Content-Type: application/apply-patch+yaml"}).code,
+            400);
+}
+
+TEST_F(WritesTest, StrategicPatchesAreConvertedNotDecoded) {
+  Make(kMaps, R"({"metadata":{"name":"m"}})");
+  TestAnswer answer = Ask("PATCH", std::string(kMaps) + "/m", R"({"data":{"a":5}})", {kStrategic});
+  EXPECT_EQ(answer.message(), " \"\" is invalid: patch: Invalid value: \"map[data:map[a:5]]\": cannot convert int64 to string");
+  TestAnswer unknown = Ask("PATCH", std::string(kMaps) + "/m?fieldValidation=Strict", R"({"z":1,"b":2})", {kStrategic});
+  EXPECT_EQ(unknown.message(), " \"\" is invalid: patch: Invalid value: \"map[b:2 z:1]\": strict decoding error: unknown field \"b\", unknown field "
+                               "\"z\"");
+}
+
+TEST_F(WritesTest, PatchesThatMakeSomethingElse) {
+  Make(kMaps, R"({"metadata":{"name":"m"},"data":{"a":"1"}})");
+  std::vector<std::string> json = {"Content-Type: application/json-patch+json"};
+  TestAnswer secret = Ask("PATCH", std::string(kMaps) + "/m", R"([{"op":"replace","path":"/kind","value":"Secret"}])", json);
+  EXPECT_NE(secret.message().find("illegal base64 data at input byte 0"), std::string::npos) << secret.message();
+  EXPECT_EQ(Ask("PATCH", std::string(kMaps) + "/m?fieldValidation=Ignore", R"([{"op":"remove","path":"/apiVersion"}])", json).message(),
+            "the name of the object (m based on URL) was undeterminable: name must be provided");
+  EXPECT_EQ(Warning(Ask("PATCH", std::string(kMaps) + "/m", R"([{"op":"test","path":"/kind","value":"ConfigMap","x":1}])", json)),
+            "299 - \"json patch unknown field \\\"[0].x\\\"\"");
+}
+
+TEST_F(WritesTest, ManagedFieldsKnowOfEmptyListsAndCanBeForgotten) {
+  TestAnswer role = Ask("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", R"({"metadata":{"name":"r"},"rules":[]})");
+  EXPECT_TRUE(role.Get({"metadata", "managedFields"}).At(0).Get("fieldsV1").Get("f:rules")) << role.code;
+  Make(kMaps, R"({"metadata":{"name":"m"},"data":{"a":"1"}})");
+  TestAnswer forgotten = Ask("PUT", std::string(kMaps) + "/m", R"({"metadata":{"name":"m","managedFields":[]},"data":{"a":"1"}})");
+  EXPECT_EQ(forgotten.code, 200);
+  EXPECT_TRUE(forgotten.Get({"metadata", "managedFields"}).IsAbsent());
+}
+
+TEST_F(WritesTest, OwnersThatStandTwiceAreNamed) {
+  TestAnswer made = Ask("POST", kMaps,
+                        R"({"metadata":{"name":"m","ownerReferences":[{"apiVersion":"v1","kind":"A","name":"x","uid":"u1"},)"
+                        R"({"apiVersion":"v1","kind":"A","name":"x","uid":"u1"}]}})");
+  EXPECT_NE(Warning(made).find("duplicate UID(s) observed: u1"), std::string::npos) << Warning(made);
+}
+
+TEST_F(WritesTest, ScalesCanBeApplied) {
+  const std::string sets = "/apis/apps/v1/namespaces/default/replicasets";
+  Make(sets, R"({"metadata":{"name":"s"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},)"
+             R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  const std::string scale = R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"s","namespace":"default"},"spec":{"replicas":4}})";
+  std::vector<std::string> apply = {"Content-Type: application/apply-patch+yaml"};
+  EXPECT_EQ(Ask("PATCH", sets + "/s/scale?fieldManager=m", scale, apply).code, 409);
+  TestAnswer applied = Ask("PATCH", sets + "/s/scale?fieldManager=m&force=true", scale, apply);
+  EXPECT_EQ(applied.code, 200) << applied.message();
+  EXPECT_EQ(Ask("GET", sets + "/s").Get({"spec", "replicas"}).AsInt(), 4);
+  EXPECT_TRUE(applied.Get({"metadata", "managedFields"}).IsAbsent());
+  TestAnswer set = Ask("GET", sets + "/s");
+  Value owners = set.Get({"metadata", "managedFields"});
+  EXPECT_TRUE(std::ranges::any_of(owners.items(), [](const Value& owner) {
+    return owner.Get("manager").AsString() == "m" && owner.Get("subresource").AsString() == "scale";
+  })) << object::JsonText(owners);
+}
+
+TEST_F(WritesTest, KindsStoredInAVersionThatIsNotServedCanBeReadAgain) {
+  const std::string bindings = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings";
+  Make(bindings, R"({"metadata":{"name":"b"},"spec":{"policyName":"none"}})");
+  auto entry = control_plane->cache().Get("/registry/mutatingadmissionpolicybindings/b");
+  ASSERT_TRUE(entry);
+  object::Arena arena;
+  EXPECT_EQ(Ask("GET", bindings).Get({"items"}).size(), 1u);
+}
+
+TEST_F(WritesTest, DeletionsSayWhatTheyLeave) {
+  const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
+  Make(jobs, R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})");
+  EXPECT_NE(Warning(Ask("DELETE", jobs + "/j")).find("child pods are preserved by default"), std::string::npos);
+  EXPECT_EQ(Ask("DELETE", "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical").message(),
+            "priorityclasses.scheduling.k8s.io \"system-node-critical\" is forbidden: this is a system priority class and cannot be deleted");
+}
+
+TEST_F(WritesTest, ComponentStatusesAreMadeUpAtEveryRead) {
+  EXPECT_EQ(Ask("GET", "/api/v1/componentstatuses").Get({"items"}).size(), 1u);
+  EXPECT_EQ(Ask("GET", "/api/v1/componentstatuses/etcd-0").Text({"metadata", "name"}), "etcd-0");
+  EXPECT_EQ(Ask("GET", "/api/v1/componentstatuses/none").message(), "componentstatus \"none\" not found");
+  EXPECT_EQ(Ask("POST", "/api/v1/componentstatuses", "{}").code, 405);
+}
+
+}  // namespace
+}  // namespace homeostat::server

@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Sends the same random requests to homeostat and to a real kube-apiserver and compares the answers.
+
+    compare.py --peer URL --peer-cert FILE --peer-key FILE --peer-ca FILE [--seed N] [--count N] [--kinds PATTERN ...] [--case N]
+               [--program build/homeostat | --server URL --cert FILE --key FILE --ca FILE] [--out FILE]
+
+README.md says how to have a peer and how to read what comes out. The exit code is 0 whatever differs: this finds faults, golden
+holds them.
+"""
+import argparse
+import collections
+import fnmatch
+import json
+import pathlib
+import re
+import sys
+import threading
+import urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / 'golden'))
+
+import answers  # noqa: E402
+import cases  # noqa: E402
+import schemas  # noqa: E402
+from server import Connections, Homeostat  # noqa: E402
+
+
+class Side:
+    """One of the two servers."""
+
+    def __init__(self, connections, namespace):
+        self.connections, self.namespace = connections, namespace
+        self.live = None
+        self.normaliser = answers.Normaliser(namespace, connections.url.port)
+        self.normaliser.keep_managed_fields = True
+
+    def get(self, path):
+        code, _, data = self.connections.request('GET', path, {})
+        if code != 200:
+            raise RuntimeError(f'GET {path}: {code} {data[:300]!r}')
+        return json.loads(data)
+
+    def send(self, request):
+        """The normalised answer."""
+        body = request.body(self.live) if callable(request.body) else request.body
+        code, headers, data = self.connections.request(request.method, request.path, request.headers, None if body is None else body.encode())
+        text = data.decode('utf8', 'replace')
+        try:
+            decoded = json.loads(text)
+        except ValueError:
+            decoded = text
+        if code in (200, 201) and isinstance(decoded, dict) and 'dryRun' not in request.path and decoded.get('kind') not in ('Status', 'Table', 'Scale') \
+                and not str(decoded.get('kind')).endswith('List'):
+            self.live = decoded
+        warnings = [self.normaliser.text(warning) for warning in headers.get_all('Warning') or []]
+        return {'code': code, 'type': headers.get('Content-Type'), 'warnings': warnings, 'body': self.normaliser.value(decoded)}
+
+
+def together(sides, work):
+    """Runs work(side) for both at once; what they gave."""
+    results = [None, None]
+
+    def run(index):
+        try:
+            results[index] = work(sides[index])
+        except Exception as error:  # becomes the answer of that side
+            results[index] = {'code': 0, 'type': None, 'warnings': [], 'body': f'{type(error).__name__}: {error}'}
+    thread = threading.Thread(target=run, args=(0,))
+    thread.start()
+    run(1)
+    thread.join()
+    return results
+
+
+def pattern(text):
+    """A message without what depends on the values in it."""
+    text = re.sub(r'"(?:[^"\\]|\\.)*"', '"…"', str(text))
+    text = re.sub(r'\[[^\]]*\]', '[*]', text)
+    text = re.sub(r'[{].*[}]', '{…}', text)
+    return re.sub(r'-?\d+(?:\.\d+)?(?:e[+-]?\d+)?', 'N', text)[:200]
+
+
+def causes(body):
+    listed = (body.get('details') or {}).get('causes') or [] if isinstance(body, dict) else []
+    return [(cause.get('field', ''), cause.get('reason', ''), cause.get('message', '')) for cause in listed]
+
+
+def family(peer, ours):
+    """(what differs in a few words, which more answers may share), or None."""
+    if ours['code'] == 0 or peer['code'] == 0:
+        return f"no answer: {pattern((ours if ours['code'] == 0 else peer)['body'])}"
+    if peer['code'] != ours['code']:
+        failed = peer if peer['code'] >= 400 else ours
+        who = 'theirs' if failed is peer else 'ours'
+        found = causes(failed['body'])
+        what = f'{pattern(found[0][0])}: {pattern(found[0][2])}' if found else pattern((failed['body'] or {}).get('message', '') if isinstance(failed['body'], dict) else failed['body'])
+        if peer['code'] >= 400 and ours['code'] >= 400 and isinstance(ours['body'], dict):
+            what += ' | ours: ' + pattern(ours['body'].get('message', ''))
+        return f"code {peer['code']} → {ours['code']} ({who}): {what}"
+    if peer['body'] != ours['body']:
+        theirs, mine = causes(peer['body']), causes(ours['body'])
+        if sorted(theirs) != sorted(mine):
+            missing = list((collections.Counter(theirs) - collections.Counter(mine)).elements())
+            extra = list((collections.Counter(mine) - collections.Counter(theirs)).elements())
+            words = []
+            if missing:
+                words.append(f'cause missing: {pattern(missing[0][0])}: {pattern(missing[0][2])}')
+            if extra:
+                words.append(f'cause too many: {pattern(extra[0][0])}: {pattern(extra[0][2])}')
+            return ' | '.join(words)
+        if theirs != mine:
+            return 'order of causes'
+        lines = answers.differences(peer['body'], ours['body'])
+        if lines and lines[0].startswith('message: '):
+            return f"message: {pattern(peer['body']['message'])} | ours: {pattern(ours['body']['message'])}"
+        return 'body: ' + (re.sub(r'\[\d+\]', '[*]', lines[0].split('=')[0].split(': ')[0]) if lines else 'order of members')
+    if peer['warnings'] != ours['warnings']:
+        missing = [warning for warning in peer['warnings'] if warning not in ours['warnings']]
+        extra = [warning for warning in ours['warnings'] if warning not in peer['warnings']]
+        return f"warnings: missing {pattern(missing[0]) if missing else '-'} | too many {pattern(extra[0]) if extra else '-'}" + (
+            '' if missing or extra else ' (order)')
+    if peer['type'] != ours['type']:
+        return f"type: {peer['type']} → {ours['type']}"
+    return None
+
+
+def decided_differently(peer, ours):
+    return (peer['code'] < 300) != (ours['code'] < 300)
+
+
+class Run:
+    def __init__(self, sides, options, resources):
+        self.sides, self.options, self.resources = sides, options, resources
+        self.compared = collections.Counter()
+        self.found = collections.defaultdict(list)
+        self.out = open(options.out, 'w') if options.out else None
+
+    def prepare(self, namespace):
+        head = {'Content-Type': 'application/json'}
+        everything = [('/api/v1/namespaces', {'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': namespace}}),
+                      (f'/api/v1/namespaces/{namespace}/serviceaccounts', {'apiVersion': 'v1', 'kind': 'ServiceAccount', 'metadata': {'name': 'default'}})]
+        for resource in self.resources:
+            if resource.seeds.get('shared'):
+                for index in range(len(resource.seeds['objects'])):
+                    body = cases.seed_object(resource, index, cases.shared_name(resource, index), namespace)
+                    everything.append((resource.path(namespace + '-q' if resource.kind in ('ResourceQuota', 'LimitRange') else namespace), body))
+        everything.insert(1, ('/api/v1/namespaces', {'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': namespace + '-q'}}))
+        for side in self.sides:
+            for path, body in everything:
+                code, _, data = side.connections.request('POST', path, head, json.dumps(body))
+                if code not in (201, 409):
+                    print(f"note: {side.connections.url.netloc}: POST {path} {body['metadata']['name']}: {code} {data[:300].decode()}")
+
+    def play(self, case):
+        resource_namespace = self.sides[0].namespace
+        if case.resource.kind in ('ResourceQuota', 'LimitRange'):
+            case.collection = case.resource.path(resource_namespace + '-q')
+            case.path = f'{case.collection}/{case.name}'
+        verbose = self.options.case is not None
+        for side in self.sides:
+            side.live = side.get(case.path) if case.shared and self.exists(side, case.path) else None
+        for request in case.requests():
+            peer, ours = together(self.sides, lambda side: side.send(request))
+            self.compared[case.resource.title] += 1
+            what = family(peer, ours)
+            if verbose:
+                self.show(request, peer, ours, what)
+            if what:
+                self.record(case, request, peer, ours, what)
+            if (decided_differently(peer, ours) and not self.options.walk) or (request.operation == 'create seed' and peer['code'] != 201):
+                break
+        for request in case.cleanup():
+            together(self.sides, lambda side: side.send(request))
+
+    @staticmethod
+    def exists(side, path):
+        return side.connections.request('GET', path, {})[0] == 200
+
+    def show(self, request, peer, ours, what):
+        print(f'{request.operation}: {request.method} {request.path} {request.headers}')
+        body = request.body(self.sides[0].live) if callable(request.body) else request.body
+        print('  body:', body)
+        print('  theirs:', peer['code'], peer['warnings'] or '', json.dumps(peer['body'], ensure_ascii=False)[:3000])
+        if what:
+            print('  ours:  ', ours['code'], ours['warnings'] or '', json.dumps(ours['body'], ensure_ascii=False)[:3000])
+            print('  ', what)
+
+    def record(self, case, request, peer, ours, what):
+        lines = answers.differences(peer, ours)
+        entry = {'case': case.number, 'kind': case.resource.title, 'operation': request.operation, 'family': what, 'differences': lines[:12],
+                 'request': f'{request.method} {request.path}', 'body': None if callable(request.body) else request.body}
+        self.found[what].append(entry)
+        if self.out:
+            self.out.write(json.dumps(entry, ensure_ascii=False) + '\n')
+
+    def report(self):
+        total, differing = sum(self.compared.values()), sum(len(entries) for entries in self.found.values())
+        for what, entries in sorted(self.found.items(), key=lambda item: -len(item[1]))[:self.options.families]:
+            kinds = collections.Counter(entry['kind'].split()[-1] for entry in entries)
+            shown = ', '.join(f'{kind} {count}' for kind, count in kinds.most_common(5))
+            print(f"{len(entries):5}  {what}\n         {shown}; e.g. case {entries[0]['case']} ({entries[0]['operation']})")
+        print(f'{total} requests compared, {differing} differ, in {len(self.found)} families')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, text in (('peer', 'the real server'), ('server', 'homeostat, where one is running')):
+        prefix = 'peer-' if name == 'peer' else ''
+        parser.add_argument(f'--{name}', help=f'URL of {text}', required=name == 'peer')
+        for file in ('cert', 'key', 'ca'):
+            parser.add_argument(f'--{prefix}{file}')
+    parser.add_argument('--program', default=HERE.parent.parent / 'build' / 'homeostat')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--first', type=int, default=0, help='number of the first case')
+    parser.add_argument('--count', type=int, default=1000, help='how many cases')
+    parser.add_argument('--case', type=int, help='only this one, everything shown')
+    parser.add_argument('--walk', action='store_true', help='no random cases: the usual walk over every seed')
+    parser.add_argument('--kinds', nargs='*', default=['*'], help='patterns such as "apps/v1 *" or "* Pod"')
+    parser.add_argument('--families', type=int, default=80, help='how many families to show')
+    parser.add_argument('--out', help='a file for every difference, one JSON object a line')
+    options = parser.parse_args()
+    peer = Connections(urllib.parse.urlsplit(options.peer), options.peer_ca, options.peer_cert, options.peer_key)
+    if options.server:
+        run(peer, Connections(urllib.parse.urlsplit(options.server), options.ca, options.cert, options.key), options)
+    else:
+        with Homeostat(options.program, '--controllers=false', '--scheduler=false') as homeostat:
+            try:
+                run(peer, homeostat.connections(), options)
+            finally:
+                if not homeostat.alive():
+                    print('homeostat ended:', homeostat.log_end())
+
+
+def run(peer, ours, options):
+    # Letters that no uid has, so that placeholders don't take a part of one for it.
+    namespace = 'dif' + ''.join('ghjkmnpqrs'[int(digit)] for digit in str(options.seed))
+    sides = [Side(peer, namespace), Side(ours, namespace)]
+    known = schemas.load(sides[0].get)
+    seeds = {entry['kind']: entry for file in sorted((HERE / 'seeds').glob('*.json')) for entry in json.loads(file.read_text())}
+    chosen = []
+    for title, resource in sorted(known.items()):
+        resource.seeds = seeds.get(title)
+        if resource.seeds and any(fnmatch.fnmatch(title, one) for one in options.kinds):
+            chosen.append(resource)
+    work = Run(sides, options, chosen)
+    work.prepare(namespace)
+    if options.walk:
+        for resource in chosen:
+            for index in range(len(resource.seeds['objects'])):
+                work.play(cases.Walk(resource, index, namespace))
+    else:
+        numbers = [options.case] if options.case is not None else range(options.first, options.first + options.count)
+        for number in numbers:
+            work.play(cases.Case(options.seed, number, chosen, namespace))
+    work.report()
+
+
+if __name__ == '__main__':
+    main()
