@@ -309,16 +309,14 @@ class Checker {
     return type;
   }
 
-  void Join(const Expr& expr, Type& joined, const Type& type) {
+  // The type of items of both types. That all are of one is seen to afterwards (validators.h).
+  void Join(Type& joined, const Type& type) {
     if (!joined) {
       joined = type;
     } else if (bindings_.IsAssignable(joined, type)) {
       joined = Type(MostGeneral(joined, type));
-    } else if (!env_.options().homogeneous_aggregates) {
-      joined = Type::Dyn();
     } else {
-      Mismatch(expr, joined, type);
-      joined = Type::Error();
+      joined = Type::Dyn();
     }
   }
 
@@ -329,7 +327,7 @@ class Checker {
       Visit(item);
       Type type = TypeOf(item);
       if (!expr.optional.empty() && expr.optional[i]) type = Unwrapped(item, type);
-      Join(item, element, type);
+      Join(element, type);
     }
     SetType(expr, Type::List(element ? element : bindings_.NewVariable()));
   }
@@ -340,11 +338,11 @@ class Checker {
       Expr& key = *expr.args[i];
       Expr& value = *expr.args[i + 1];
       Visit(key);
-      Join(key, key_type, TypeOf(key));
+      Join(key_type, TypeOf(key));
       Visit(value);
       Type type = TypeOf(value);
       if (!expr.optional.empty() && expr.optional[i / 2]) type = Unwrapped(value, type);
-      Join(value, value_type, type);
+      Join(value_type, type);
     }
     if (!key_type) {
       key_type = bindings_.NewVariable();

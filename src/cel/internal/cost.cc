@@ -63,8 +63,14 @@ uint64_t TraversalCost(const Value& value) {
   }
 }
 
+// As Go converts: what is below zero wraps around, what is too large becomes 2^63.
+uint64_t ToUint(double value) {
+  if (value < 0) return static_cast<uint64_t>(static_cast<int64_t>(std::max(value, -9223372036854775808.0)));
+  return value >= 18446744073709551616.0 ? uint64_t{1} << 63 : static_cast<uint64_t>(value);
+}
+
 uint64_t AllocatingListCost(double factor, uint64_t size) {
-  return static_cast<uint64_t>(static_cast<double>(size) * factor) + 1 + kListCreate;
+  return ToUint(static_cast<double>(size) * factor) + 1 + kListCreate;
 }
 
 uint64_t SelfCompareCost(const Value& list) {

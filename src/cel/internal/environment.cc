@@ -89,7 +89,10 @@ std::expected<CheckedExpression, CompileError> Environment::Check(std::string_vi
   parser_options.bind = options().extended;
   rep->ast = internal::Parse(rep->source, parser_options, issues);
   if (issues.empty()) rep->types = internal::Check(rep->ast, *this, issues);
-  if (issues.empty() && options().validate_literals) internal::ValidateLiterals(*rep->ast.root, rep->types, issues);
+  if (issues.empty()) {
+    if (options().homogeneous_aggregates) internal::ValidateAggregates(*rep->ast.root, rep->types, issues);
+    if (options().validate_literals) internal::ValidateLiterals(*rep->ast.root, rep->types, issues);
+  }
   if (!issues.empty()) return std::unexpected(ErrorOf(rep->source, issues));
   CheckedExpression checked;
   checked.rep_ = std::move(rep);

@@ -30,7 +30,11 @@ constexpr std::array<std::string_view, 36> kUnitCost = {
     "isGreaterThan", "isLessThan", "compareTo", "add", "sub", "major", "minor", "patch", "getScheme", "getHostname",
     "getHost", "getPort"};
 
-uint64_t CeilDivide(uint64_t a, uint64_t b) { return static_cast<uint64_t>(std::ceil(static_cast<double>(a) / static_cast<double>(b))); }
+// What does not fit becomes 2^63, as Go's conversion has it.
+uint64_t CeilDivide(uint64_t a, uint64_t b) {
+  double quotient = std::ceil(static_cast<double>(a) / static_cast<double>(b));
+  return quotient >= kTwoTo64 ? uint64_t{1} << 63 : static_cast<uint64_t>(quotient);
+}
 
 SizedCost ReplaceCost(Size text, Size from, Size to) {
   Size count, kept;

@@ -92,7 +92,9 @@ class Estimator {
   // What a schema says of the place; nullopt if it says nothing.
   std::optional<Size> SizeAt(const Path& path) const {
     if (path.empty()) return std::nullopt;
-    DeclTypePtr root = env_.FindVariableDecl(path[0]);
+    // Where there is a self, upstream looks every path up from it, whatever the path begins with.
+    DeclTypePtr root = env_.FindVariableDecl("self");
+    if (!root) root = env_.FindVariableDecl(path[0]);
     const DeclType* type = root.get();
     for (size_t i = 1; i < path.size() && type != nullptr; ++i) {
       if (path[i] == "@items" || path[i] == "@values") {

@@ -97,7 +97,67 @@ class Validator {
   Issues& issues_;
 };
 
+// The same type, whatever type parameters are called.
+bool IsEquivalent(const Type& a, const Type& b) {
+  if (a.kind() != b.kind() || a.parameters().size() != b.parameters().size()) return false;
+  if (a.kind() != TypeKind::kTypeParam && a.name() != b.name()) return false;
+  for (size_t i = 0; i < a.parameters().size(); ++i) {
+    if (!IsEquivalent(a.parameters()[i], b.parameters()[i])) return false;
+  }
+  return true;
+}
+
+class AggregateValidator {
+ public:
+  AggregateValidator(const CheckedTypes& types, Issues& issues) : types_(types), issues_(issues) {}
+
+  void Visit(const Expr& expr, bool exempt) {
+    if (expr.kind == ExprKind::kCall && expr.name == "format") exempt = true;
+    if (!exempt && expr.kind == ExprKind::kList) VisitList(expr);
+    if (!exempt && expr.kind == ExprKind::kMap) VisitMap(expr);
+    for (const ExprPtr& arg : expr.args) Visit(*arg, exempt);
+  }
+
+ private:
+  Type TypeOf(const Expr& expr, bool optional) const {
+    const Type& type = types_.TypeOf(expr);
+    return optional && type.IsOptional() ? type.parameters()[0] : type;
+  }
+
+  // false if that is another type than those before it.
+  bool Compare(const Expr& expr, Type& first, const Type& type) {
+    if (!first) first = type;
+    if (IsEquivalent(first, type)) return true;
+    issues_.Add(expr.offset, "expected type '" + first.ToString() + "' but found '" + type.ToString() + "'");
+    return false;
+  }
+
+  void VisitList(const Expr& expr) {
+    Type first;
+    for (size_t i = 0; i < expr.args.size(); ++i) {
+      bool optional = !expr.optional.empty() && expr.optional[i];
+      if (!Compare(*expr.args[i], first, TypeOf(*expr.args[i], optional))) return;
+    }
+  }
+
+  void VisitMap(const Expr& expr) {
+    Type key, value;
+    for (size_t i = 0; i + 1 < expr.args.size(); i += 2) {
+      bool optional = !expr.optional.empty() && expr.optional[i / 2];
+      Compare(*expr.args[i], key, TypeOf(*expr.args[i], false));
+      Compare(*expr.args[i + 1], value, TypeOf(*expr.args[i + 1], optional));
+    }
+  }
+
+  const CheckedTypes& types_;
+  Issues& issues_;
+};
+
 }  // namespace
+
+void ValidateAggregates(const Expr& root, const CheckedTypes& types, Issues& issues) {
+  AggregateValidator(types, issues).Visit(root, false);
+}
 
 void ValidateLiterals(const Expr& root, const CheckedTypes& types, Issues& issues) { Validator(types, issues).Visit(root); }
 

@@ -10,4 +10,8 @@ namespace homeostat::cel::internal {
 
 void ValidateLiterals(const Expr& root, const CheckedTypes& types, Issues& issues);
 
+// That the items of each list literal, and the keys and values of each map literal, are of one type; but for what is
+// given to format().
+void ValidateAggregates(const Expr& root, const CheckedTypes& types, Issues& issues);
+
 }  // namespace homeostat::cel::internal

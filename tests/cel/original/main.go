@@ -49,7 +49,8 @@ type sizes struct{ root *apiservercel.DeclType }
 
 func (s sizes) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
 	path := element.Path()
-	if len(path) == 0 || path[0] != "self" {
+	// As the estimator of CustomResourceDefinitions: whatever the path begins with, it is looked up from self.
+	if len(path) == 0 {
 		return nil
 	}
 	node := s.root
