@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds and runs the tests. usage: test.sh all|unit|tidy|golden|e2e
+# Builds and runs the tests. usage: test.sh all|unit|tidy|golden|e2e|cel
 # Ends with the line "N passed, M failed".
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -21,13 +21,14 @@ unit() {
 }
 tidy() { run "tidy" python3 tests/tidy.py; run "headers" tests/headers_test.sh; }
 golden() { run "golden replay" tests/golden/run.sh; }
+cel() { run "cel: compared with the original" python3 tests/cel/compare.py; }
 e2e() { for t in tests/e2e/*_test.sh; do [ -e "$t" ] && run "e2e: $(basename "$t" .sh)" bash "$t"; done; }
 
 scripts/build.sh || { echo "0 passed, 1 failed"; exit 1; }
 case ${1:-all} in
-  all) tidy; unit; golden; e2e ;;
-  unit|tidy|golden|e2e) "$1" ;;
-  *) echo "usage: test.sh all|unit|tidy|golden|e2e" >&2; exit 2 ;;
+  all) tidy; unit; cel; golden; e2e ;;
+  unit|tidy|golden|e2e|cel) "$1" ;;
+  *) echo "usage: test.sh all|unit|tidy|golden|e2e|cel" >&2; exit 2 ;;
 esac
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
