@@ -6,6 +6,7 @@
 #include "homeostat/base/log.h"
 #include "patch/manager_name.h"
 #include "server/encode.h"
+#include "server/impersonation.h"
 #include "server/request_chain.h"
 #include "server/request_metrics.h"
 #include "server/verbs.h"

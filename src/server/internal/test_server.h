@@ -1,0 +1,87 @@
+// A whole API server on simulated time and in memory, for tests of this folder: requests as any user, answers as trees.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "homeostat/object/json.h"
+#include "server/control_plane.h"
+
+namespace homeostat::server::internal {
+
+struct TestAnswer {
+  int code = 0;
+  object::DocumentPtr document;
+  http::Headers headers;
+  object::Value Get(std::initializer_list<std::string_view> path) const { return document->root().Path(path); }
+  std::string Text(std::initializer_list<std::string_view> path) const { return std::string(Get(path).AsString()); }
+  std::string message() const { return Text({"message"}); }
+};
+
+class TestServer : public ::testing::Test {
+ protected:
+  TestServer() : runtime(SimulatedRuntime::Make(1)) {
+    ControlPlaneOptions options;
+    options.engine = store::MakeMemoryEngine(*runtime);
+    control_plane = std::make_unique<ControlPlane>(*runtime, std::move(options));
+    EXPECT_TRUE(Await(control_plane->Start()).has_value());
+    Ask("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+    // The key for tokens is made off the loop.
+    EXPECT_TRUE(runtime->RunUntil([&] { return control_plane->tokens().key() != nullptr; }, std::chrono::minutes(1)));
+  }
+
+  template <class T>
+  T Await(Task<T> task) {
+    std::optional<T> result;
+    TaskGroup group(*runtime);
+    auto keep = [](Task<T> inner, std::optional<T>* out) -> Task<void> { out->emplace(co_await inner); };
+    group.Spawn(keep(std::move(task), &result));
+    EXPECT_TRUE(runtime->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(2)));
+    return *std::move(result);
+  }
+
+  // As the administrator, unless `as` says who; headers are "Name: value".
+  TestAnswer Ask(std::string method, std::string target, std::string body = "", std::vector<std::string> headers = {}) {
+    http::Request request;
+    request.method = std::move(method);
+    size_t mark = target.find('?');
+    request.path = target.substr(0, mark);
+    if (mark != std::string::npos) request.query = target.substr(mark + 1);
+    request.headers.Set("Content-Type", request.method == "PATCH" ? "application/merge-patch+json" : "application/json");
+    for (const std::string& line : headers) {
+      size_t colon = line.find(": ");
+      std::string name = line.substr(0, colon), value = line.substr(colon + 2);
+      if (name == "Content-Type") request.headers.Set(name, value); else request.headers.Add(name, value);
+    }
+    request.body = Bytes(std::move(body));
+    auto transport = control_plane->TransportFor(user, groups);
+    http::Response response = Await(transport->Handle(std::move(request)));
+    TestAnswer answer;
+    answer.code = response.code;
+    answer.headers = response.headers;
+    std::string text = Await(http::ReadAll(std::move(response), 16 << 20)).value().str();
+    auto document = object::ParseJsonDocument(text);
+    if (document) answer.document = *document;
+    return answer;
+  }
+  // As that user in those groups, without more.
+  TestAnswer AskAs(std::string name, std::vector<std::string> its_groups, std::string method, std::string target, std::string body = "") {
+    std::swap(user, name);
+    std::swap(groups, its_groups);
+    TestAnswer answer = Ask(std::move(method), std::move(target), std::move(body));
+    std::swap(user, name);
+    std::swap(groups, its_groups);
+    return answer;
+  }
+
+  std::unique_ptr<SimulatedRuntime> runtime;
+  std::unique_ptr<ControlPlane> control_plane;
+  std::string user = "admin";
+  std::vector<std::string> groups = {"system:masters"};
+};
+
+}  // namespace homeostat::server::internal
