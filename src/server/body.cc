@@ -121,8 +121,9 @@ Status WrongKind(RequestContext& context, const TypeMeta& meta, const schema::Ki
                                              "): unknown conversion");
 }
 
-Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, bool& fits) {
-  fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && meta.version == expected.gvk.version;
+Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, std::string_view also_version, bool& fits) {
+  bool version_fits = meta.version == expected.gvk.version || (!also_version.empty() && meta.version == also_version);
+  fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && version_fits;
   if (fits) return BadRequestError("");
   bool other_version = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group &&
                        context.parts.resources.FindKind(meta.group, meta.version, meta.kind) != nullptr;
@@ -133,7 +134,7 @@ Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Ki
   return WrongKind(context, meta, expected);
 }
 
-Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& expected) {
+Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& expected, std::string_view also_version) {
   std::string_view body = context.request.body;
   auto envelope = object::ParseProtobufEnvelope(body);
   if (!envelope) return Fail(Unrecognized(expected, envelope.error().message(), body));
@@ -145,7 +146,7 @@ Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& ex
   }
   FillTypeMeta(meta, expected);
   bool fits = false;
-  Status wrong = CheckKind(context, meta, expected, fits);
+  Status wrong = CheckKind(context, meta, expected, also_version, fits);
   if (!fits) return Fail(wrong);
   context.arena().Keep(std::make_shared<Bytes>(context.request.body));
   auto object = schema::DecodeProtobuf(context.arena(), envelope->raw, *expected.type);
@@ -173,7 +174,7 @@ Result<Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding
   return object::ParseJson(arena, text, duplicate_fields);
 }
 
-Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation) {
+Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation, std::string_view also_version) {
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
   NegotiationScope scope;
   scope.protobuf = !context.resource->custom;
@@ -181,7 +182,7 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   object::Arena& arena = context.arena();
   std::string_view body = context.request.body;
   if (encoding == Encoding::kProtobuf) {
-    TRY_ASSIGN(Value object, DecodeProtobufBody(context, expected));
+    TRY_ASSIGN(Value object, DecodeProtobufBody(context, expected, also_version));
     return WithDefaults(context, expected, object);
   }
   std::vector<std::string> duplicates;
@@ -195,7 +196,7 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   TypeMeta meta = *std::move(read);
   FillTypeMeta(meta, expected);
   bool fits = false;
-  Status wrong = CheckKind(context, meta, expected, fits);
+  Status wrong = CheckKind(context, meta, expected, also_version, fits);
   if (!fits) return Fail(wrong);
 
   schema::ConformReport report;

@@ -9,7 +9,9 @@ namespace homeostat::server {
 
 // Decodes the body as `expected` (the resource's own kind, or what a subresource takes) and applies its defaults.
 // Unknown and duplicate fields become warnings or an error, by `validation`. The tree is of `expected`'s version.
-Result<object::Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation);
+// also_version: another version of the group that is as good, having the same fields (Eviction's v1beta1).
+Result<object::Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation,
+                                 std::string_view also_version = {});
 
 // The same for a tree that a patch made: conform, strictness, defaults. Errors are 422 about the patch.
 Result<object::Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const object::Value& patched,

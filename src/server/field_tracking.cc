@@ -38,13 +38,13 @@ patch::VersionConverter OtherVersions(RequestContext& context) {
   return versions;
 }
 
-patch::FieldManager ManagerFor(RequestContext& context, std::string_view subresource) {
+patch::FieldManager ManagerFor(RequestContext& context, const schema::Kind& kind, std::string_view subresource) {
   patch::FieldManagerOptions options;
-  options.kind = context.kind().gvk;
-  options.type = context.kind().type;
+  options.kind = kind.gvk;
+  options.type = kind.type;
   options.subresource = subresource;
-  options.reset_fields = patch::ResetFields(context.arena(), context.kind().reset_fields, subresource);
-  options.versions = OtherVersions(context);
+  options.reset_fields = patch::ResetFields(context.arena(), kind.reset_fields, subresource);
+  if (&kind == &context.kind()) options.versions = OtherVersions(context);
   return patch::FieldManager(std::move(options));
 }
 
@@ -52,22 +52,33 @@ patch::FieldManager ManagerFor(RequestContext& context, std::string_view subreso
 
 Value TrackUpdate(RequestContext& context, const Value& live, const Value& object, std::string_view manager,
                   std::string_view subresource, bool reset) {
-  return ManagerFor(context, subresource).Update(context.arena(), live, object, manager, context.runtime().WallNow(), reset);
+  return ManagerFor(context, context.kind(), subresource)
+      .Update(context.arena(), live, object, manager, context.runtime().WallNow(), reset);
+}
+
+Value TrackUpdateOf(RequestContext& context, const schema::Kind& kind, const Value& live, const Value& object, std::string_view manager,
+                    std::string_view subresource) {
+  return ManagerFor(context, kind, subresource).Update(context.arena(), live, object, manager, context.runtime().WallNow(), false);
 }
 
 Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, const Value& applied, std::string_view manager,
                                  std::string_view subresource, bool force) {
-  patch::FieldManager fields = ManagerFor(context, subresource);
+  return ApplyConfigurationOf(context, context.kind(), live, applied, manager, subresource, force);
+}
+
+Result<Value> ApplyConfigurationOf(RequestContext& context, const schema::Kind& kind, const Value& live, const Value& applied,
+                                   std::string_view manager, std::string_view subresource, bool force) {
+  patch::FieldManager fields = ManagerFor(context, kind, subresource);
   TRY_ASSIGN(auto outcome, fields.Apply(context.arena(), live, applied, manager, force, context.runtime().WallNow()));
   if (!outcome.changed) return outcome.object;
   schema::ConformReport report;
   report.collect = false;
-  auto typed = schema::Conform(context.arena(), outcome.object, *context.kind().type, report);
+  auto typed = schema::Conform(context.arena(), outcome.object, *kind.type, report);
   if (!typed) {
     return Fail(InternalError("failed to convert new object (" + fields.Describe(outcome.object) +
                               ") to proper version: " + typed.error().message()));
   }
-  return context.parts.defaults.Apply(context.arena(), *context.kind().type, *typed);
+  return context.parts.defaults.Apply(context.arena(), *kind.type, *typed);
 }
 
 }  // namespace homeostat::server

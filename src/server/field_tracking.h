@@ -16,4 +16,11 @@ object::Value TrackUpdate(RequestContext& context, const object::Value& live, co
 Result<object::Value> ApplyConfiguration(RequestContext& context, const object::Value& live, const object::Value& applied,
                                          std::string_view manager, std::string_view subresource, bool force);
 
+// The same for an object of another kind than the request's resource, which a subresource shows (Scale).
+object::Value TrackUpdateOf(RequestContext& context, const schema::Kind& kind, const object::Value& live, const object::Value& object,
+                            std::string_view manager, std::string_view subresource);
+Result<object::Value> ApplyConfigurationOf(RequestContext& context, const schema::Kind& kind, const object::Value& live,
+                                           const object::Value& applied, std::string_view manager, std::string_view subresource,
+                                           bool force);
+
 }  // namespace homeostat::server

@@ -30,7 +30,7 @@ inline constexpr int kUpdateAttempts = 64;
 Task<Result<cache::CommitResult>> CommitWrite(RequestContext& context, const schema::Kind& kind, std::string_view operation,
                                               store::Write write, cache::DocumentMaker document = nullptr);
 
-// Stores a new object under its name. AlreadyExists if there is one. A dry run checks and stores nothing.
+// Stores a new object under its name. AlreadyExists if there is one; 500 for one of more than 1.5 MiB. A dry run checks and stores nothing.
 Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::WriteInfo info, bool dry_run);
 
 // Reads, computes, stores; again if the object has changed meanwhile. An unchanged object is not written.
@@ -44,6 +44,10 @@ Task<Result<bool>> StoreRemoval(RequestContext& context, const schema::Kind& kin
 // After a commit that found another state than expected: completes when the cache has that state, so that the next
 // attempt sees it.
 Task<Result<void>> WaitForRival(RequestContext& context, const cache::CommitResult& result);
+
+// The conflict of an object that is not the one meant, in the words of upstream's store. what: UID or ResourceVersion.
+Status StorePreconditionError(const RequestContext& context, std::string_view key, std::string_view what, std::string_view asked,
+                              std::string_view actual);
 
 // What history remembers of the writer.
 store::WriteInfo MakeWriteInfo(RequestContext& context, std::string_view field_manager);

@@ -4,6 +4,7 @@
 #include "server/encode.h"
 #include "server/field_tracking.h"
 #include "server/metadata.h"
+#include "server/object_store.h"
 #include "server/options.h"
 #include "server/verbs.h"
 
@@ -17,9 +18,8 @@ Task<Result<Value>> ComputeFromBody(RequestContext& context, Value body, std::st
   if (current) {
     std::string_view uid = MetadataString(body, "uid");
     if (!uid.empty() && uid != MetadataString(current, "uid")) {
-      co_return Fail(ConflictError(context.kind().gvk.group, context.kind().plural, context.info.name,
-                                   "Precondition failed: UID in precondition: " + std::string(uid) +
-                                       ", UID in object meta: " + std::string(MetadataString(current, "uid"))));
+      std::string key = StorageKey(context.storage(), context.info.ns, context.info.name);
+      co_return Fail(StorePreconditionError(context, key, "UID", uid, MetadataString(current, "uid")));
     }
     CO_TRY_ASSIGN(live, FromStorage(arena, *context.resource, current));
   } else if (!MetadataString(body, "resourceVersion").empty()) {

@@ -71,14 +71,12 @@ Task<Result<UpdateDecision>> Bind(RequestContext& context, Binding binding, Valu
   if (!current) co_return Fail(NotFoundError("", "pods", name));
   Pod pod(current);
   std::string_view uid = binding.metadata().uid(), version = binding.metadata().resource_version();
+  std::string key = StorageKey(context.storage(), context.info.ns, name);
   if (!uid.empty() && uid != pod.metadata().uid()) {
-    co_return Fail(ConflictError("", "pods", name, "Precondition failed: UID in precondition: " + std::string(uid) +
-                                                       ", UID in object meta: " + std::string(pod.metadata().uid())));
+    co_return Fail(StorePreconditionError(context, key, "UID", uid, pod.metadata().uid()));
   }
   if (!version.empty() && version != pod.metadata().resource_version()) {
-    co_return Fail(ConflictError("", "pods", name, "Precondition failed: resourceVersion in precondition: " + std::string(version) +
-                                                       ", resourceVersion in object meta: " +
-                                                       std::string(pod.metadata().resource_version())));
+    co_return Fail(StorePreconditionError(context, key, "ResourceVersion", version, pod.metadata().resource_version()));
   }
   CO_TRY(CheckBindable(pod, name));
   co_return UpdateDecision{UpdateDecision::Action::kStore, Bound(context, pod, binding)};

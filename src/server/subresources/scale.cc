@@ -2,7 +2,10 @@
 
 #include "homeostat/api/autoscaling/v1.h"
 #include "homeostat/api/autoscaling/v1_builders.h"
+#include "homeostat/api/meta/v1.h"
 #include "homeostat/object/selectors.h"
+#include "patch/managed_fields.h"
+#include "patch/scale_fields.h"
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"
@@ -65,27 +68,60 @@ struct ScaleWrite {
   std::string manager;
 };
 
+// Where the replicas stand in each version of the parent.
+std::vector<patch::ReplicasPath> ReplicasPaths(RequestContext& context) {
+  std::vector<patch::ReplicasPath> paths;
+  for (const Resource* resource : context.parts.resources.All()) {
+    const schema::Kind& kind = *resource->kind;
+    if (kind.gvk.group != context.kind().gvk.group || kind.plural != context.kind().plural) continue;
+    const schema::Subresource* sub = kind.FindSubresource("scale");
+    patch::ReplicasPath path;
+    path.api_version = Value::String(context.arena(), kind.gvk.ApiVersion()).AsString();
+    std::string_view text = sub == nullptr ? std::string_view() : std::string_view(sub->spec_replicas_path);
+    while (!text.empty()) {
+      size_t dot = text.find('.');
+      if (dot != 0) path.path.push_back(patch::PathElement::Field(text.substr(0, dot)));
+      text = dot == text.npos ? std::string_view() : text.substr(dot + 1);
+    }
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+// The written Scale, with managed fields of its own.
+Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, const Value& live) {
+  if (write.patch == nullptr) return TrackUpdateOf(context, ScaleKind(), live, write.body, write.manager, "scale");
+  const PatchRequest& patch = *write.patch;
+  if (patch.kind == PatchKind::kApply) {
+    return ApplyConfigurationOf(context, ScaleKind(), live, patch.patch, write.manager, "scale", patch.query.force.value_or(false));
+  }
+  TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, patch, ScaleKind(), live));
+  return TrackUpdateOf(context, ScaleKind(), live, patched.object, write.manager, "scale");
+}
+
 // The parent with the number that the written Scale asks for.
 Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subresource& sub, const ScaleWrite& write, Value current) {
   object::Arena& arena = context.arena();
   CO_TRY_ASSIGN(Value live, FromStorage(arena, *context.resource, current));
-  Value scale = write.body;
-  if (write.patch != nullptr) {
-    CO_TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, *write.patch, ScaleKind(), ScaleOf(arena, sub, live)));
-    scale = patched.object;
-  }
+  const schema::Type& entry_type = api::meta::v1::ManagedFieldsEntry::SchemaType();
+  std::vector<patch::ReplicasPath> paths = ReplicasPaths(context);
+  Value owners = patch::ManagedFieldsOf(live);
+  CO_TRY_ASSIGN(Value shown_owners, patch::ScaleManagedFields(arena, owners, paths, &entry_type));
+  Value shown = SetMetadata(arena, Scale::SchemaType(), ScaleOf(arena, sub, live), "managedFields", shown_owners);
+  CO_TRY_ASSIGN(Value scale, WrittenScale(context, write, shown));
   CO_TRY(CheckScale(scale));
   std::string_view uid = MetadataString(scale, "uid");
   if (!uid.empty() && uid != MetadataString(live, "uid")) {
-    co_return Fail(ConflictError(context.kind().gvk.group, context.kind().plural, context.info.name,
-                                 "Precondition failed: UID in precondition: " + std::string(uid) + ", UID in object meta: " +
-                                     std::string(MetadataString(live, "uid"))));
+    co_return Fail(StorePreconditionError(context, StorageKey(context.storage(), context.info.ns, context.info.name), "UID", uid,
+                                          MetadataString(live, "uid")));
   }
   const schema::Type& type = *context.kind().type;
   Value next = SetPath(arena, type, live, sub.spec_replicas_path, Value::Int(scale.Path({"spec", "replicas"}).AsInt()));
   std::string_view version = MetadataString(scale, "resourceVersion");
   next = SetMetadata(arena, type, next, "resourceVersion", version.empty() ? Value() : Value::String(arena, version));
-  next = TrackUpdate(context, live, next, write.manager, "scale");
+  CO_TRY_ASSIGN(Value next_owners, patch::ParentManagedFields(arena, owners, patch::ManagedFieldsOf(scale), paths,
+                                                              context.kind().gvk.ApiVersion(), &entry_type));
+  next = SetMetadata(arena, type, next, "managedFields", next_owners);
   co_return ToStorage(arena, *context.resource, next);
 }
 
@@ -110,9 +146,6 @@ Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::S
   WriteQuery query;
   if (context.info.verb == "patch") {
     CO_TRY_ASSIGN(patch, ReadPatch(context));
-    if (patch.kind == PatchKind::kApply) {
-      co_return Fail(UnsupportedMediaTypeError("server-side apply of the scale subresource is not served; use a merge patch"));
-    }
     write.patch = &patch;
     query = patch.query;
   } else {
