@@ -179,8 +179,9 @@ const ResourceHandler* ApiServer::Impl::FindHandler(const RequestContext& contex
     auto found = resource_handlers_.find(base + std::string(verb));
     if (found != resource_handlers_.end()) return &found->second;
   }
+  if (info.subresource.empty() || context.kind().FindSubresource(info.subresource) == nullptr) return nullptr;
   auto any = resource_handlers_.find("*/*/" + info.subresource + "/" + info.verb);
-  return any == resource_handlers_.end() || info.subresource.empty() ? nullptr : &any->second;
+  return any == resource_handlers_.end() ? nullptr : &any->second;
 }
 
 Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& context) {

@@ -73,7 +73,7 @@ Result<void> MayWriteBinding(RuleContext& context, Value binding, Value old) {
   std::string_view kind = reference.Get("kind").AsString(), name = reference.Get("name").AsString();
   bool cluster = kind == "ClusterRole";
   // Upstream's adapter answers an unknown kind so, as a plain error.
-  if (!cluster && kind != "Role") return Fail(InternalError("unsupported role reference kind: \"" + std::string(kind) + "\""));
+  if (!cluster && kind != "Role") return Fail(Status(500, "", "unsupported role reference kind: \"" + std::string(kind) + "\""));
   std::string_view plural = cluster ? "clusterroles" : "roles";
   if (context.rights->May(context.user, "bind", reference.Get("apiGroup").AsString(), plural, context.ns, name)) return {};
   object::DocumentPtr role = context.objects.Get(kGroup, plural, cluster ? std::string_view() : context.ns, name);

@@ -87,7 +87,7 @@ Result<ProxyTarget> FindService(RequestContext& context, const ProxyName& asked)
     }
   }
   object::DocumentPtr document = context.parts.objects.Get("", "endpoints", context.info.ns, asked.name);
-  if (!document) return Fail(NotFoundError("", "endpoints", asked.name));
+  if (!document) return Fail(NotFoundError("", "services", asked.name));  // as upstream calls it
   Endpoints endpoints(document->root());
   size_t count = endpoints.subsets().size();
   if (count == 0) return none(asked.name);

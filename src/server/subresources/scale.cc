@@ -151,6 +151,7 @@ Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::S
   } else {
     CO_TRY_ASSIGN(query, ParseWriteQuery(context.query, WriteKind::kUpdate));
     CO_TRY_ASSIGN(write.body, DecodeBody(context, ScaleKind(), query.field_validation));
+    CO_TRY_ASSIGN(write.body, EnsureNamespace(context, Scale::SchemaType(), write.body));
     CO_TRY(CheckNameAndNamespace(context, write.body, context.info.name));
   }
   ChangeOptions options;
@@ -168,7 +169,6 @@ Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::S
 
 Task<Result<http::Response>> HandleScale(RequestContext& context) {
   const schema::Subresource* sub = context.kind().FindSubresource("scale");
-  if (sub == nullptr || sub->spec_replicas_path.empty()) co_return Fail(context.NotFound(context.info.name));
   auto handling = context.info.verb == "get" ? GetScale(context, *sub) : WriteScale(context, *sub);
   co_return co_await std::move(handling);
 }
