@@ -31,14 +31,12 @@ std::string PathBelow(const RequestInfo& info) {
   return path;
 }
 
+// As Go writes a path: what has a meaning in one stays.
 std::string EncodePath(std::string_view path) {
   std::string encoded;
-  while (!path.empty()) {
-    size_t slash = path.find('/');
-    encoded += http::PercentEncode(path.substr(0, slash));
-    if (slash == path.npos) break;
-    encoded += '/';
-    path.remove_prefix(slash + 1);
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (std::string_view("$&+,/:;=@").find(path[i]) != std::string_view::npos) encoded += path[i];
+    else encoded += http::PercentEncode(path.substr(i, 1));
   }
   return encoded;
 }
