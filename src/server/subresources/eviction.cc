@@ -1,5 +1,6 @@
 // pods/NAME/eviction: a deletion that asks the pod's disruption budget first. Source: pkg/registry/core/pod/storage/eviction.go.
 #include <algorithm>
+#include <utility>
 
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/core/v1_builders.h"
@@ -138,6 +139,18 @@ Value WithCondition(RequestContext& context, const Pod& pod) {
   return changed.FreezeInto(context.arena());
 }
 
+// A request that writes several objects needs a tree for each, since the cache keeps what was written.
+class OwnTree {
+ public:
+  explicit OwnTree(RequestContext& context) : context_(context), work_(std::exchange(context.work, std::make_shared<object::Document>())) {}
+  ~OwnTree() { context_.work = std::move(work_); }
+  OwnTree(const OwnTree&) = delete;
+
+ private:
+  RequestContext& context_;
+  std::shared_ptr<object::Document> work_;
+};
+
 // What one request for an eviction asks.
 struct Wish {
   std::string ns, name;
@@ -154,6 +167,7 @@ Task<Result<UpdateDecision>> DecideCondition(RequestContext& context, const Dele
 // Notes on the pod why it goes, then deletes it.
 Task<Result<void>> Remove(RequestContext& context, const Wish& wish, DeleteQuery options) {
   if (!options.dry_run) {
+    OwnTree tree(context);
     UpdateFunction decide = [&context, &options, name = wish.name](object::DocumentPtr, Value current) {
       return DecideCondition(context, options, name, current);
     };
@@ -208,6 +222,7 @@ Task<Result<UpdateDecision>> DecideSpending(RequestContext& context, std::string
 
 // Takes one disruption out of the budget, or says why not.
 Task<Result<void>> Spend(RequestContext& context, const Wish& wish, std::string budget) {
+  OwnTree tree(context);
   const Resource* pods = context.resource;
   context.resource = context.parts.resources.Find("policy", "v1", "poddisruptionbudgets");
   UpdateFunction decide = [&context, budget, pod = wish.name](object::DocumentPtr, Value current) {
