@@ -109,6 +109,8 @@ Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subreso
   CO_TRY_ASSIGN(Value shown_owners, patch::ScaleManagedFields(arena, owners, paths, &entry_type));
   Value shown = SetMetadata(arena, Scale::SchemaType(), ScaleOf(arena, sub, live), "managedFields", shown_owners);
   CO_TRY_ASSIGN(Value scale, WrittenScale(context, write, shown));
+  CO_TRY_ASSIGN(scale, EnsureNamespace(context, Scale::SchemaType(), scale));
+  CO_TRY(CheckNameAndNamespace(context, scale, context.info.name));
   CO_TRY(CheckScale(scale));
   std::string_view uid = MetadataString(scale, "uid");
   if (!uid.empty() && uid != MetadataString(live, "uid")) {

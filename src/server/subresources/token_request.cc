@@ -77,7 +77,8 @@ Result<void> CheckExpiration(const v1::TokenRequest& request) {
 // The object that the token is to be tied to, which must be there, and for a pod must run as this service account.
 Result<void> Bind(RequestContext& context, const v1::BoundObjectReference& reference, auth::TokenClaims& claims) {
   std::string kind(reference.kind()), name(reference.name()), api_version(reference.api_version());
-  bool core = api_version.find('/') == std::string::npos;
+  // What is no version at all is of no group either.
+  bool core = std::ranges::count(api_version, '/') != 1;
   std::string_view plural = !core ? "" : kind == "Pod" ? "pods" : kind == "Secret" ? "secrets" : kind == "Node" ? "nodes" : "";
   if (plural.empty()) {
     std::string type = (core ? "/" : "") + api_version + ", Kind=" + kind;
