@@ -50,13 +50,13 @@ TEST_F(RightsTest, NobodyBindsMoreThanTheyHave) {
   auto binding = [](const std::string& name, const std::string& kind, const std::string& role) {
     return R"({"metadata":{"name":")" + name + R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":")" + kind + R"(","name":")" + role + R"("}})";
   };
-  EXPECT_EQ(AsMira("POST", kBindings, binding("b", "ClusterRole", "view")).code, 403);
+  EXPECT_EQ(AsMira("POST", kBindings, binding("b", "ClusterRole", "system:kube-dns")).code, 403);
   TestAnswer missing = AsMira("POST", kBindings, binding("b", "Role", "nope"));
   EXPECT_EQ(missing.code, 404);
   EXPECT_EQ(missing.message(), "rolebindings.rbac.authorization.k8s.io \"nope\" not found");
-  Give("bind-view", R"([{"verbs":["bind"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],"resourceNames":["view"]}])");
-  EXPECT_EQ(AsMira("POST", kBindings, binding("b", "ClusterRole", "view")).code, 201);
-  EXPECT_EQ(AsMira("POST", kBindings, binding("c", "ClusterRole", "edit")).code, 403);
+  Give("bind-dns", R"([{"verbs":["bind"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],"resourceNames":["system:kube-dns"]}])");
+  EXPECT_EQ(AsMira("POST", kBindings, binding("b", "ClusterRole", "system:kube-dns")).code, 201);
+  EXPECT_EQ(AsMira("POST", kBindings, binding("c", "ClusterRole", "system:kube-scheduler")).code, 403);
 }
 
 TEST_F(RightsTest, ImpersonationAsksForEachThing) {
