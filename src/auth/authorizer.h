@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "homeostat/object/selectors.h"
 #include "kinds/user.h"
 
 namespace homeostat::auth {
@@ -17,7 +18,9 @@ struct Attributes {
   bool resource_request = false;
   std::string group, version, resource, subresource, ns, name;
   std::string path;
-  std::string field_selector, label_selector;
+  // Of list, watch and deletecollection, where they could be parsed.
+  std::vector<object::FieldRequirement> field_selector;
+  std::vector<object::LabelRequirement> label_selector;
 };
 
 enum class Decision : uint8_t { kNoOpinion, kAllow, kDeny };
@@ -42,11 +45,16 @@ struct ResourceRule {
 struct NonResourceRule {
   std::vector<std::string> verbs, urls;
 };
+struct RuleList {
+  std::vector<ResourceRule> resources;
+  std::vector<NonResourceRule> paths;
+  bool incomplete = false;          // the user may do more than can be listed
+  std::vector<std::string> faults;  // what could not be looked up
+};
 class RuleResolver {
  public:
   virtual ~RuleResolver() = default;
-  virtual void RulesFor(const User& user, std::string_view ns, std::vector<ResourceRule>& resource_rules,
-                        std::vector<NonResourceRule>& non_resource_rules, std::vector<std::string>& errors) = 0;
+  virtual RuleList RulesFor(const User& user, std::string_view ns) = 0;
 };
 
 }  // namespace homeostat::auth

@@ -7,128 +7,7 @@
 namespace homeostat::auth {
 namespace {
 
-using api::rbac::v1::ClusterRole;
-using api::rbac::v1::ClusterRoleBinding;
-using api::rbac::v1::Role;
-using api::rbac::v1::Subject;
-
 constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
-constexpr std::string_view kServiceAccountPrefix = "system:serviceaccount:";
-
-template <class List>
-bool Has(const List& list, std::string_view wanted) {
-  for (std::string_view item : list) if (item == "*" || item == wanted) return true;
-  return false;
-}
-
-template <class List>
-bool HasExactly(const List& list, std::string_view wanted) {
-  for (std::string_view item : list) if (item == wanted) return true;
-  return false;
-}
-
-// "pods/log" is matched by itself, by "*" and by "*/log".
-bool ResourceMatches(const PolicyRule& rule, const Attributes& attributes) {
-  std::string combined = attributes.resource;
-  if (!attributes.subresource.empty()) combined += "/" + attributes.subresource;
-  std::string any_with_subresource = "*/" + attributes.subresource;
-  for (std::string_view resource : rule.resources()) {
-    if (resource == "*" || resource == combined) return true;
-    if (!attributes.subresource.empty() && resource == any_with_subresource) return true;
-  }
-  return false;
-}
-
-bool PathMatches(const PolicyRule& rule, std::string_view path) {
-  for (std::string_view url : rule.non_resource_urls()) {
-    if (url == "*" || url == path) return true;
-    if (url.ends_with('*') && path.starts_with(url.substr(0, url.size() - 1))) return true;
-  }
-  return false;
-}
-
-bool SubjectIs(const Subject& subject, const User& user, std::string_view binding_namespace) {
-  if (subject.kind() == "User") return subject.name() == user.name;
-  if (subject.kind() == "Group") return user.InGroup(subject.name());
-  if (subject.kind() != "ServiceAccount" || !user.name.starts_with(kServiceAccountPrefix)) return false;
-  std::string_view ns = subject.namespace_().empty() ? binding_namespace : subject.namespace_();
-  if (ns.empty()) return false;
-  return user.name == std::string(kServiceAccountPrefix) + std::string(ns) + ":" + std::string(subject.name());
-}
-
-std::string Describe(const Subject& subject, std::string_view binding_namespace) {
-  if (subject.kind() != "ServiceAccount") return std::string(subject.kind()) + " " + GoQuote(subject.name());
-  std::string_view ns = subject.namespace_().empty() ? binding_namespace : subject.namespace_();
-  return "ServiceAccount " + GoQuote(std::string(subject.name()) + "/" + std::string(ns));
-}
-
-// A rule broken up into its smallest parts: one verb, one group, one resource, at most one name; or one verb, one path.
-struct Part {
-  std::string verb, group, resource, name, url;
-  bool has_name = false;
-};
-
-std::vector<Part> BreakUp(const PolicyRule& rule) {
-  std::vector<Part> parts;
-  for (std::string_view verb : rule.verbs()) {
-    for (std::string_view group : rule.api_groups()) {
-      for (std::string_view resource : rule.resources()) {
-        Part part{std::string(verb), std::string(group), std::string(resource), "", "", false};
-        if (rule.resource_names().empty()) parts.push_back(part);
-        for (std::string_view name : rule.resource_names()) {
-          part.name = name;
-          part.has_name = true;
-          parts.push_back(part);
-        }
-      }
-    }
-    for (std::string_view url : rule.non_resource_urls()) parts.push_back(Part{std::string(verb), "", "", "", std::string(url), false});
-  }
-  return parts;
-}
-
-bool UrlCovered(const PolicyRule& rule, std::string_view url) {
-  for (std::string_view owned : rule.non_resource_urls()) {
-    if (owned == "*" || owned == url) return true;
-    if (owned.ends_with('*') && url.starts_with(owned.substr(0, owned.size() - 1))) return true;
-  }
-  return false;
-}
-
-bool ResourceCovered(const PolicyRule& rule, std::string_view resource) {
-  if (Has(rule.resources(), resource)) return true;
-  size_t slash = resource.find('/');
-  return slash != resource.npos && HasExactly(rule.resources(), "*" + std::string(resource.substr(slash)));
-}
-
-bool Covers(const PolicyRule& rule, const Part& part) {
-  if (!Has(rule.verbs(), part.verb)) return false;
-  if (!part.url.empty()) return UrlCovered(rule, part.url);
-  if (!Has(rule.api_groups(), part.group) || !ResourceCovered(rule, part.resource)) return false;
-  if (rule.resource_names().empty()) return true;
-  return part.has_name && HasExactly(rule.resource_names(), part.name);
-}
-
-// Parts that differ in nothing but the verb are told as one.
-std::vector<std::string> Compact(const std::vector<Part>& parts) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> grouped;
-  for (const Part& part : parts) {
-    std::string key = part.url.empty() ? "APIGroups:[" + GoQuote(part.group) + "], Resources:[" + GoQuote(part.resource) + "]"
-                                       : "NonResourceURLs:[" + GoQuote(part.url) + "]";
-    if (part.has_name) key += ", ResourceNames:[" + GoQuote(part.name) + "]";
-    auto found = std::ranges::find_if(grouped, [&](const auto& entry) { return entry.first == key; });
-    if (found == grouped.end()) found = grouped.insert(grouped.end(), {key, {}});
-    found->second.push_back(GoQuote(part.verb));
-  }
-  std::vector<std::string> texts;
-  for (const auto& [key, verbs] : grouped) {
-    std::string joined;
-    for (const std::string& verb : verbs) joined += (joined.empty() ? "" : " ") + verb;
-    texts.push_back("{" + key + ", Verbs:[" + joined + "]}");
-  }
-  std::ranges::sort(texts);
-  return texts;
-}
 
 template <class List>
 std::vector<std::string> Strings(const List& list) {
@@ -137,96 +16,107 @@ std::vector<std::string> Strings(const List& list) {
   return strings;
 }
 
+std::vector<PolicyRule> RulesIn(const object::Value& list) {
+  std::vector<PolicyRule> rules;
+  for (const object::Value& rule : list.items()) rules.emplace_back(rule);
+  return rules;
+}
+
+// role.rbac.authorization.k8s.io "x" not found; an unknown kind is a fault of its own.
+std::string MissingRole(std::string_view kind, std::string_view name, std::string_view resource) {
+  if (kind != "Role" && kind != "ClusterRole") return "unsupported role reference kind: " + GoQuote(kind);
+  return NotFoundError(kGroup, resource, name).message();
+}
+
+std::string_view Singular(std::string_view kind) { return kind == "ClusterRole" ? "clusterrole" : "role"; }
+
+std::string QuotedList(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : " ") + GoQuote(text);
+  return "[" + list + "]";
+}
+
 }  // namespace
 
-bool RuleAllows(const PolicyRule& rule, const Attributes& attributes) {
-  if (!Has(rule.verbs(), attributes.verb)) return false;
-  if (!attributes.resource_request) return PathMatches(rule, attributes.path);
-  if (!Has(rule.api_groups(), attributes.group) || !ResourceMatches(rule, attributes)) return false;
-  return rule.resource_names().empty() || HasExactly(rule.resource_names(), attributes.name);
+std::string AggregateText(const std::vector<std::string>& faults) {
+  std::vector<std::string> once;
+  for (const std::string& fault : faults) if (std::ranges::find(once, fault) == once.end()) once.push_back(fault);
+  if (once.size() == 1) return once[0];
+  std::string text;
+  for (const std::string& fault : once) text += (text.empty() ? "" : ", ") + fault;
+  return "[" + text + "]";
 }
 
-std::vector<std::string> UncoveredRules(const std::vector<PolicyRule>& owner, const std::vector<PolicyRule>& needed) {
-  std::vector<Part> uncovered;
-  for (const PolicyRule& rule : needed) {
-    for (Part& part : BreakUp(rule)) {
-      bool covered = std::ranges::any_of(owner, [&](const PolicyRule& owned) { return Covers(owned, part); });
-      if (!covered) uncovered.push_back(std::move(part));
-    }
-  }
-  return Compact(uncovered);
-}
-
-std::pair<object::DocumentPtr, std::vector<PolicyRule>> RbacAuthorizer::RulesOf(std::string_view role_kind, std::string_view ns,
-                                                                                std::string_view name) const {
-  bool cluster = role_kind == "ClusterRole";
-  object::DocumentPtr role = objects_.Get(kGroup, cluster ? "clusterroles" : "roles", cluster ? std::string_view() : ns, name);
-  std::vector<PolicyRule> rules;
-  if (!role) return {nullptr, rules};
-  if (cluster) {
-    for (PolicyRule rule : ClusterRole(role->root()).rules()) rules.push_back(rule);
-  } else {
-    for (PolicyRule rule : Role(role->root()).rules()) rules.push_back(rule);
-  }
-  return {role, rules};
-}
-
-bool RbacAuthorizer::VisitBinding(const User& user, const object::DocumentPtr& document, std::string_view binding_kind,
-                                  std::string_view ns, const std::function<bool(const AppliedRule&)>& visit) const {
-  // Both kinds of binding have the same fields at the same places.
-  ClusterRoleBinding binding(document->root());
-  std::string subject_text;
-  bool applies = false;
-  for (Subject subject : binding.subjects()) {
-    if (!SubjectIs(subject, user, ns)) continue;
-    applies = true;
-    subject_text = Describe(subject, ns);
-    break;
-  }
-  if (!applies) return true;
-  auto [role, rules] = RulesOf(binding.role_ref().kind(), ns, binding.role_ref().name());
-  std::string name(binding.metadata().name());
-  if (!ns.empty()) name += "/" + std::string(ns);
-  std::string source = std::string(binding_kind) + " " + GoQuote(name) + " of " + std::string(binding.role_ref().kind()) + " " +
-                       GoQuote(binding.role_ref().name()) + " to " + subject_text;
-  for (const PolicyRule& rule : rules) {
-    if (!visit(AppliedRule{rule, role, source})) return false;
-  }
-  return true;
-}
-
-void RbacAuthorizer::VisitRules(const User& user, std::string_view ns, const std::function<bool(const AppliedRule&)>& visit) const {
-  for (const object::DocumentPtr& binding : objects_.List(kGroup, "clusterrolebindings", "")) {
-    if (!VisitBinding(user, binding, "ClusterRoleBinding", "", visit)) return;
-  }
-  if (ns.empty()) return;
-  for (const object::DocumentPtr& binding : objects_.List(kGroup, "rolebindings", ns)) {
-    if (!VisitBinding(user, binding, "RoleBinding", ns, visit)) return;
-  }
+void RbacAuthorizer::Visit(const User& user, std::string_view ns,
+                           const std::function<bool(const AppliedBinding&, const RbacIndex::Rules&)>& visit,
+                           const std::function<void(std::string_view kind, std::string_view name)>& missing) {
+  auto visit_binding = [&](const AppliedBinding& applied) {
+    RbacIndex::Rules rules = index_.RulesOf(applied.role_kind(), applied.ns, applied.role_name());
+    if (rules.role) return visit(applied, rules);
+    missing(applied.role_kind(), applied.role_name());
+    return true;
+  };
+  if (index_.Visit(user, "", visit_binding) && !ns.empty()) index_.Visit(user, ns, visit_binding);
 }
 
 Verdict RbacAuthorizer::Authorize(const Attributes& attributes) {
   Verdict verdict;
-  VisitRules(*attributes.user, attributes.resource_request ? std::string_view(attributes.ns) : std::string_view(),
-             [&](const AppliedRule& applied) {
-               if (!RuleAllows(applied.rule, attributes)) return true;
-               verdict.decision = Decision::kAllow;
-               verdict.reason = "RBAC: allowed by " + applied.source;
-               return false;
-             });
+  std::vector<std::string> faults;
+  Visit(
+      *attributes.user, attributes.ns,
+      [&](const AppliedBinding& applied, const RbacIndex::Rules& rules) {
+        for (const object::Value& rule : rules.list.items()) {
+          if (!RuleAllows(PolicyRule(rule), attributes)) continue;
+          verdict.decision = Decision::kAllow;
+          verdict.reason = "RBAC: allowed by " + applied.Source();
+          return false;
+        }
+        return true;
+      },
+      [&](std::string_view kind, std::string_view name) { faults.push_back(MissingRole(kind, name, Singular(kind))); });
+  if (verdict.decision == Decision::kNoOpinion && !faults.empty()) verdict.reason = "RBAC: " + AggregateText(faults);
   return verdict;
 }
 
-void RbacAuthorizer::RulesFor(const User& user, std::string_view ns, std::vector<ResourceRule>& resource_rules,
-                              std::vector<NonResourceRule>& non_resource_rules, std::vector<std::string>&) {
-  VisitRules(user, ns, [&](const AppliedRule& applied) {
-    const PolicyRule& rule = applied.rule;
-    if (!rule.resources().empty()) {
-      resource_rules.push_back({Strings(rule.verbs()), Strings(rule.api_groups()), Strings(rule.resources()), Strings(rule.resource_names())});
-    }
-    if (!rule.non_resource_urls().empty()) non_resource_rules.push_back({Strings(rule.verbs()), Strings(rule.non_resource_urls())});
-    return true;
-  });
+RuleList RbacAuthorizer::RulesFor(const User& user, std::string_view ns) {
+  RuleList list;
+  Visit(
+      user, ns,
+      [&](const AppliedBinding&, const RbacIndex::Rules& rules) {
+        for (const PolicyRule& rule : RulesIn(rules.list)) {
+          if (!rule.resources().empty()) {
+            list.resources.push_back(
+                {Strings(rule.verbs()), Strings(rule.api_groups()), Strings(rule.resources()), Strings(rule.resource_names())});
+          }
+          if (!rule.non_resource_urls().empty()) list.paths.push_back({Strings(rule.verbs()), Strings(rule.non_resource_urls())});
+        }
+        return true;
+      },
+      [&](std::string_view kind, std::string_view name) { list.faults.push_back(MissingRole(kind, name, Singular(kind))); });
+  if (!list.faults.empty()) list.faults = {AggregateText(list.faults)};
+  return list;
+}
+
+std::optional<std::string> RbacAuthorizer::Lacking(const User& user, std::string_view ns, const object::Value& needed,
+                                                   std::string_view asked) {
+  std::vector<PolicyRule> owned;
+  std::vector<object::DocumentPtr> keep;
+  std::vector<std::string> faults;
+  Visit(
+      user, ns,
+      [&](const AppliedBinding&, const RbacIndex::Rules& rules) {
+        keep.push_back(rules.role);
+        for (const PolicyRule& rule : RulesIn(rules.list)) owned.push_back(rule);
+        return true;
+      },
+      [&](std::string_view kind, std::string_view name) { faults.push_back(MissingRole(kind, name, asked)); });
+  std::vector<std::string> uncovered = UncoveredRules(owned, RulesIn(needed));
+  if (uncovered.empty()) return std::nullopt;
+  std::string text = "user " + GoQuote(user.name) + " (groups=" + QuotedList(user.groups) +
+                     ") is attempting to grant RBAC permissions not currently held:";
+  for (const std::string& rule : uncovered) text += "\n" + rule;
+  if (!faults.empty()) text += "; resolution errors: [" + AggregateText(faults) + "]";
+  return text;
 }
 
 Verdict MastersAuthorizer::Authorize(const Attributes& attributes) {
@@ -237,14 +127,41 @@ Verdict MastersAuthorizer::Authorize(const Attributes& attributes) {
 
 Verdict UnionAuthorizer::Authorize(const Attributes& attributes) {
   Verdict joined;
+  std::vector<std::string> faults;
   for (Authorizer* authorizer : authorizers_) {
     Verdict verdict = authorizer->Authorize(attributes);
     if (verdict.decision != Decision::kNoOpinion) return verdict;
-    if (verdict.reason.empty()) continue;
-    if (!joined.reason.empty()) joined.reason += "\n";
-    joined.reason += verdict.reason;
+    if (!verdict.evaluation_error.empty()) faults.push_back(verdict.evaluation_error);
+    if (!verdict.reason.empty()) joined.reason += (joined.reason.empty() ? "" : "\n") + verdict.reason;
+  }
+  if (!faults.empty()) joined.evaluation_error = AggregateText(faults);
+  return joined;
+}
+
+RuleList UnionRuleResolver::RulesFor(const User& user, std::string_view ns) {
+  RuleList joined;
+  for (RuleResolver* resolver : resolvers_) {
+    RuleList list = resolver->RulesFor(user, ns);
+    std::ranges::move(list.resources, std::back_inserter(joined.resources));
+    std::ranges::move(list.paths, std::back_inserter(joined.paths));
+    std::ranges::move(list.faults, std::back_inserter(joined.faults));
+    joined.incomplete = joined.incomplete || list.incomplete;
   }
   return joined;
+}
+
+bool UserRights::May(const User& user, std::string_view verb, std::string_view group, std::string_view resource, std::string_view ns,
+                     std::string_view name) const {
+  Attributes attributes;
+  attributes.user = &user;
+  attributes.verb = verb;
+  attributes.resource_request = true;
+  attributes.group = group;
+  attributes.version = "*";
+  attributes.resource = resource;
+  attributes.ns = ns;
+  attributes.name = name;
+  return authorizer_.Authorize(attributes).decision == Decision::kAllow;
 }
 
 }  // namespace homeostat::auth

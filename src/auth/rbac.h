@@ -3,52 +3,40 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "auth/authorizer.h"
-#include "homeostat/api/rbac/v1.h"
+#include "auth/rbac_index.h"
+#include "auth/rule_cover.h"
 #include "homeostat/object/value.h"
 #include "kinds/behaviour.h"
 
 namespace homeostat::auth {
 
-using api::rbac::v1::PolicyRule;
-
-// True if the rule lets the request through.
-bool RuleAllows(const PolicyRule& rule, const Attributes& attributes);
-
-// The rules of `owner` that `needed` asks for and does not get, broken up as upstream prints them; empty: all are covered.
-std::vector<std::string> UncoveredRules(const std::vector<PolicyRule>& owner, const std::vector<PolicyRule>& needed);
-
-// One rule that applies to a user, and where it comes from.
-struct AppliedRule {
-  PolicyRule rule;
-  object::DocumentPtr keep;
-  std::string source;   // ClusterRoleBinding "x" of ClusterRole "y" to User "z"
-};
-
-// Reads roles and bindings as they are now. Loop only.
+// Goes by the roles and bindings there are. Loop only.
 class RbacAuthorizer : public Authorizer, public RuleResolver {
  public:
-  explicit RbacAuthorizer(const kinds::ObjectReader& objects) : objects_(objects) {}
+  explicit RbacAuthorizer(const kinds::ObjectReader& objects) : index_(objects) {}
 
   Verdict Authorize(const Attributes& attributes) override;
-  void RulesFor(const User& user, std::string_view ns, std::vector<ResourceRule>& resource_rules,
-                std::vector<NonResourceRule>& non_resource_rules, std::vector<std::string>& errors) override;
+  RuleList RulesFor(const User& user, std::string_view ns) override;
 
-  // Every rule that applies to the user in a namespace ("": cluster-wide ones only), until the visitor says false.
-  void VisitRules(const User& user, std::string_view ns, const std::function<bool(const AppliedRule&)>& visit) const;
-  // The rules of a role that a reference names; null document if there is none.
-  std::pair<object::DocumentPtr, std::vector<PolicyRule>> RulesOf(std::string_view role_kind, std::string_view ns,
-                                                                  std::string_view name) const;
+  // Must be told of every write to roles, clusterroles, rolebindings and clusterrolebindings.
+  void Forget(std::string_view plural, std::string_view ns, std::string_view name) { index_.Forget(plural, ns, name); }
+
+  // Nothing if the user has every one of the rules in that namespace; else upstream's text with those that are missing. A bound
+  // role that is missing is named as one of `asked`.
+  std::optional<std::string> Lacking(const User& user, std::string_view ns, const object::Value& rules, std::string_view asked);
 
  private:
-  bool VisitBinding(const User& user, const object::DocumentPtr& binding, std::string_view binding_kind, std::string_view ns,
-                    const std::function<bool(const AppliedRule&)>& visit) const;
+  // Every role that applies to the user; those that are missing go to `missing` with their kind and name.
+  void Visit(const User& user, std::string_view ns, const std::function<bool(const AppliedBinding&, const RbacIndex::Rules&)>& visit,
+             const std::function<void(std::string_view kind, std::string_view name)>& missing);
 
-  const kinds::ObjectReader& objects_;
+  RbacIndex index_;
 };
 
 // system:masters may do everything, whatever the roles say.
@@ -66,5 +54,34 @@ class UnionAuthorizer : public Authorizer {
  private:
   std::vector<Authorizer*> authorizers_;
 };
+
+// The rules of several, in order.
+class UnionRuleResolver : public RuleResolver {
+ public:
+  explicit UnionRuleResolver(std::vector<RuleResolver*> resolvers) : resolvers_(std::move(resolvers)) {}
+  RuleList RulesFor(const User& user, std::string_view ns) override;
+
+ private:
+  std::vector<RuleResolver*> resolvers_;
+};
+
+// What writers may do beside their writes, for kinds' rules: any authorizer's word, and RBAC's rules.
+class UserRights : public kinds::Rights {
+ public:
+  UserRights(Authorizer& authorizer, RbacAuthorizer& rbac) : authorizer_(authorizer), rbac_(rbac) {}
+  bool May(const User& user, std::string_view verb, std::string_view group, std::string_view resource, std::string_view ns,
+           std::string_view name) const override;
+  std::optional<std::string> Lacking(const User& user, std::string_view ns, const object::Value& rules,
+                                     std::string_view asked) const override {
+    return rbac_.Lacking(user, ns, rules, asked);
+  }
+
+ private:
+  Authorizer& authorizer_;
+  RbacAuthorizer& rbac_;
+};
+
+// Several faults as upstream tells them: one as it is, more as [a, b]; the same one once.
+std::string AggregateText(const std::vector<std::string>& faults);
 
 }  // namespace homeostat::auth

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 
+#include "homeostat/base/hash.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/time.h"
 
 namespace homeostat::auth {
 namespace {
 
 using object::Value;
 
+// How far clocks may be apart.
+constexpr Duration kLeeway = std::chrono::minutes(1);
 constexpr std::string_view kWebSocketBearer = "base64url.bearer.authorization.k8s.io.";
 
 int64_t Seconds(WallTime time) {
@@ -59,8 +63,15 @@ std::string ClaimsText(const TokenClaims& claims, const std::string& issuer) {
   return out + "}";
 }
 
-std::unexpected<Status> Refused(std::string_view why) {
-  return Fail(UnauthorizedError("invalid service account token: " + std::string(why)));
+// Upstream's words, as TokenReview passes them on: what is no token of ours, and what is but is not good.
+std::unexpected<Status> NoToken() { return Fail(UnauthorizedError("invalid bearer token")); }
+std::unexpected<Status> Refused(std::string_view why) { return Fail(UnauthorizedError("[invalid bearer token, " + std::string(why) + "]")); }
+
+// ["a" "b"]
+std::string QuotedList(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : " ") + GoQuote(text);
+  return "[" + list + "]";
 }
 
 std::vector<std::string> Intersection(const std::vector<std::string>& a, const std::vector<std::string>& b) {
@@ -83,7 +94,7 @@ User UserOf(const TokenClaims& claims) {
   user.name = "system:serviceaccount:" + claims.ns + ":" + claims.service_account;
   user.uid = claims.service_account_uid;
   user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + claims.ns};
-  user.extra.push_back({"authentication.kubernetes.io/credential-id", {"JTI=" + claims.id}});
+  if (!claims.id.empty()) user.extra.push_back({"authentication.kubernetes.io/credential-id", {"JTI=" + claims.id}});
   if (!claims.node_name.empty()) {
     user.extra.push_back({"authentication.kubernetes.io/node-name", {claims.node_name}});
     if (!claims.node_uid.empty()) user.extra.push_back({"authentication.kubernetes.io/node-uid", {claims.node_uid}});
@@ -110,18 +121,19 @@ Result<std::string> ServiceAccountTokens::Issue(const TokenClaims& claims) const
 
 Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) const {
   size_t first = token.find('.'), last = token.rfind('.');
-  if (first == token.npos || first == last) return Refused("it does not have three parts");
+  if (first == token.npos || first == last) return NoToken();
   auto header_text = Base64UrlDecode(token.substr(0, first));
   auto claims_text = Base64UrlDecode(token.substr(first + 1, last - first - 1));
   auto signature = Base64UrlDecode(token.substr(last + 1));
-  if (!header_text || !claims_text || !signature) return Refused("it is not base64");
+  if (!header_text || !claims_text || !signature) return NoToken();
   object::Arena arena;
   auto header = object::ParseJson(arena, *header_text), body = object::ParseJson(arena, *claims_text);
-  if (!header || !body) return Refused("it is not JSON");
+  if (!header || !body || body->Get("iss").AsString() != options_.issuer) return NoToken();
   // The algorithm is ours, never the token's to choose.
-  if (header->Get("alg").AsString() != "RS256") return Refused("its algorithm is not RS256");
-  if (!key_ || !key_->Verify(token.substr(0, last), *signature)) return Refused("its signature does not fit");
-  if (body->Get("iss").AsString() != options_.issuer) return Refused("its issuer is another");
+  std::string_view key_id = header->Get("kid").AsString();
+  if (!key_ || (!key_id.empty() && key_id != key_->key_id())) return Refused("invalid signature, no keys found");
+  bool genuine = header->Get("alg").AsString() == "RS256" && key_->Verify(token.substr(0, last), *signature);
+  if (!genuine) return Refused("go-jose/go-jose: error in cryptographic primitive");
 
   TokenClaims claims;
   Value own = body->Get("kubernetes.io");
@@ -136,25 +148,43 @@ Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) con
   for (const Value& item : audience.items()) claims.audiences.emplace_back(item.AsString());
   claims.issued = FromSeconds(body->Get("iat").AsInt());
   claims.expires = FromSeconds(body->Get("exp").AsInt());
+  claims.not_before = FromSeconds(body->Get("nbf").AsInt());
   claims.id = body->Get("jti").AsString();
-  WallTime now = runtime_.WallNow();
-  if (now >= claims.expires) return Refused("it has expired");
-  if (now + std::chrono::minutes(5) < FromSeconds(body->Get("nbf").AsInt())) return Refused("it is not valid yet");
   return claims;
 }
 
+Result<void> ServiceAccountTokens::CheckTimes(const TokenClaims& claims) const {
+  WallTime now = runtime_.WallNow();
+  if (now + kLeeway < claims.not_before) return Refused("service account token is not valid yet");
+  if (now - kLeeway > claims.expires) return Refused("service account token has expired");
+  if (now + kLeeway < claims.issued) return Refused("service account token is issued in the future");
+  return {};
+}
+
+// Gone for a while already, though something still holds the object.
+bool ServiceAccountTokens::IsGone(const Value& object) const {
+  auto deleted = object::ParseTime(object.Path({"metadata", "deletionTimestamp"}).AsString());
+  return deleted && deleted->ToClock() < runtime_.WallNow() - kLeeway;
+}
+
 Result<void> ServiceAccountTokens::CheckAlive(const TokenClaims& claims) const {
-  auto check = [&](std::string_view plural, std::string_view ns, std::string_view name, std::string_view uid) -> Result<void> {
-    object::DocumentPtr object = objects_.Get("", plural, ns, name);
-    if (!object || object->root().Path({"metadata", "uid"}).AsString() != uid) {
-      return Refused(std::string(plural) + " " + std::string(name) + " it is bound to is gone");
-    }
-    return {};
-  };
-  TRY(check("serviceaccounts", claims.ns, claims.service_account, claims.service_account_uid));
-  if (claims.bound.kind == "Pod") return check("pods", claims.ns, claims.bound.name, claims.bound.uid);
-  if (claims.bound.kind == "Secret") return check("secrets", claims.ns, claims.bound.name, claims.bound.uid);
-  if (claims.bound.kind == "Node") return check("nodes", "", claims.bound.name, claims.bound.uid);
+  object::DocumentPtr account = objects_.Get("", "serviceaccounts", claims.ns, claims.service_account);
+  if (!account) return Refused(NotFoundError("", "serviceaccounts", claims.service_account).message());
+  auto uid_of = [](const object::DocumentPtr& object) { return object->root().Path({"metadata", "uid"}).AsString(); };
+  if (uid_of(account) != claims.service_account_uid) {
+    return Refused("service account UID (" + std::string(uid_of(account)) + ") does not match claim (" + claims.service_account_uid + ")");
+  }
+  if (IsGone(account->root())) return Refused("service account " + claims.ns + "/" + claims.service_account + " has been deleted");
+  const std::string& kind = claims.bound.kind;
+  if (kind.empty()) return {};
+  std::string what = Lower(kind);
+  object::DocumentPtr bound =
+      objects_.Get("", what + "s", kind == "Node" ? std::string_view() : std::string_view(claims.ns), claims.bound.name);
+  if (!bound) return Refused("service account token has been invalidated");
+  if (uid_of(bound) != claims.bound.uid) {
+    return Refused(what + " UID (" + std::string(uid_of(bound)) + ") does not match service account " + what + " ref claim (" + claims.bound.uid + ")");
+  }
+  if (IsGone(bound->root())) return Refused("service account token has been invalidated");
   return {};
 }
 
@@ -162,7 +192,10 @@ Result<ServiceAccountTokens::Verified> ServiceAccountTokens::Verify(std::string_
                                                                     const std::vector<std::string>& audiences) const {
   TRY_ASSIGN(TokenClaims claims, ReadClaims(token));
   std::vector<std::string> fitting = Intersection(claims.audiences, audiences);
-  if (fitting.empty()) return Refused("it is for another audience");
+  if (fitting.empty()) {
+    return Refused("token audiences " + QuotedList(claims.audiences) + " is invalid for the target audiences " + QuotedList(audiences));
+  }
+  TRY(CheckTimes(claims));
   TRY(CheckAlive(claims));
   return Verified{UserOf(claims), std::move(fitting)};
 }
@@ -204,6 +237,9 @@ Result<std::optional<User>> CertificateAuthenticator::Authenticate(const http::R
   User user;
   user.name = certificate->common_name;
   user.groups = certificate->organizations;
+  std::string digest = Sha256Hex(certificate->der);
+  std::ranges::transform(digest, digest.begin(), [](unsigned char c) { return std::tolower(c); });
+  user.extra.push_back({"authentication.kubernetes.io/credential-id", {"X509SHA256=" + digest}});
   return std::optional<User>(std::move(user));
 }
 

@@ -38,7 +38,7 @@ struct TokenClaims {
   BoundObject bound;
   std::string node_name, node_uid;      // of a bound pod
   std::vector<std::string> audiences;
-  WallTime issued{}, expires{};
+  WallTime issued{}, expires{}, not_before{};
   std::string id;                       // jti
   // Set when the client asked for the usual hour: it really lasts a year, and warns after this (upstream's extension).
   std::optional<WallTime> warn_after;
@@ -73,7 +73,9 @@ class ServiceAccountTokens : public Authenticator {
 
  private:
   Result<TokenClaims> ReadClaims(std::string_view token) const;
+  Result<void> CheckTimes(const TokenClaims& claims) const;
   Result<void> CheckAlive(const TokenClaims& claims) const;
+  bool IsGone(const object::Value& object) const;
 
   Runtime& runtime_;
   const kinds::ObjectReader& objects_;
@@ -84,7 +86,7 @@ class ServiceAccountTokens : public Authenticator {
 // The bearer token of a request; empty if there is none.
 std::string BearerToken(const http::Request& request);
 
-// A verified client certificate's common name and organizations.
+// A verified client certificate's common name and organizations, and the certificate's digest as the user's credential id.
 class CertificateAuthenticator : public Authenticator {
  public:
   explicit CertificateAuthenticator(Runtime& runtime) : runtime_(runtime) {}

@@ -83,6 +83,10 @@ class Cache::Impl {
     }
   }
 
+  void Observe(std::string prefix, std::function<void(const WatchEvent&)> observer) {
+    observers_.emplace_back(std::move(prefix), std::move(observer));
+  }
+
   Task<Result<void>> Start() {
     engine_.SetObserver([this](const std::vector<store::Event>& events) { OnEvents(events); });
     auto opening = engine_.Open();
@@ -249,6 +253,9 @@ class Cache::Impl {
     for (const store::Event& event : events) {
       WatchEventPtr watch_event = Apply(event);
       window_.Append(watch_event, now);
+      for (const auto& [prefix, observer] : observers_) {
+        if (internal::UnderPrefix(watch_event->key(), prefix)) observer(*watch_event);
+      }
       hub_->Dispatch(watch_event);
       revision_ = event.revision;
     }
@@ -296,6 +303,7 @@ class Cache::Impl {
   size_t live_bytes_ = 0;  // CostOf all entries
   internal::Window window_;
   std::shared_ptr<internal::WatchHub> hub_;
+  std::vector<std::pair<std::string, std::function<void(const WatchEvent&)>>> observers_;
   uint64_t revision_ = 0;
   mutable Signal advanced_;
   std::unordered_multimap<const char*, const PendingDocument*> pending_;
@@ -307,6 +315,9 @@ Cache::~Cache() = default;
 
 void Cache::SetDecoder(std::string prefix, Decoder decoder) {
   impl_->SetDecoder(std::move(prefix), std::move(decoder));
+}
+void Cache::Observe(std::string prefix, std::function<void(const WatchEvent&)> observer) {
+  impl_->Observe(std::move(prefix), std::move(observer));
 }
 Task<Result<void>> Cache::Start() { return impl_->Start(); }
 uint64_t Cache::revision() const { return impl_->revision(); }

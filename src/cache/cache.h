@@ -132,6 +132,10 @@ class Cache {
   // decoded before is forgotten then. Of several prefixes that fit a key the longest counts.
   void SetDecoder(std::string prefix, Decoder decoder);
 
+  // Calls the function for every later event of the prefix as it comes in, before anybody can read the new state's consequences:
+  // for indexes that must never be behind. It must be quick, and must not write. For as long as the cache lives.
+  void Observe(std::string prefix, std::function<void(const WatchEvent&)> observer);
+
   // Subscribes to the engine, opens it and loads every record. The window then begins at the current revision.
   Task<Result<void>> Start();
 

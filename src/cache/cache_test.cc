@@ -96,6 +96,19 @@ TEST_F(CacheTest, CommitGivesTheEntryThatGoesWithIt) {
   EXPECT_EQ(cache_->Get("/registry/p/a"), nullptr);
 }
 
+TEST_F(CacheTest, ObserversHearOfTheirPrefixAtOnce) {
+  Texts heard;
+  cache_->Observe("/registry/p/", [&](const WatchEvent& event) {
+    // What is read meanwhile is as new as what is told.
+    EXPECT_EQ(cache_->Get(event.key()), event.current);
+    heard.push_back((event.current ? "+" : "-") + event.key());
+  });
+  Commit("/registry/p/a", "1");
+  Commit("/registry/q/a", "1");
+  Delete("/registry/p/a");
+  EXPECT_EQ(heard, (Texts{"+/registry/p/a", "-/registry/p/a"}));
+}
+
 Task<void> CommitAndShow(Cache* cache, std::string value, Texts* shown) {
   store::Write write{.key = "/registry/p/a"};
   if (!value.empty()) write.value = Bytes(value);

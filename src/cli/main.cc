@@ -9,6 +9,7 @@
 #include "cli/stop_node.h"
 #include "cli/up.h"
 #include "cli/version.h"
+#include "node/sim/sim_nodes.h"
 
 namespace homeostat::cli {
 namespace {
@@ -26,7 +27,8 @@ void AddUp(CLI::App& app, UpOptions& options) {
   flag("advertise-address", options.advertise_address, "Address under which others reach the API");
   flag("store", options.store, "rocksdb or memory")->capture_default_str();
   flag("node", options.node, "auto, containerd or none: whether this machine is a node of the cluster")->capture_default_str();
-  flag("sim-nodes", options.sim_nodes, "How many simulated nodes to add")->check(CLI::Range(0, 100000));
+  flag("sim-nodes", options.sim_nodes, "How many simulated nodes to add, at most 8192")
+      ->check(CLI::Range(0, static_cast<int>(node::sim::kMostSimNodes)));
   flag("containerd-socket", options.containerd_socket, "An existing containerd to use in place of our own");
   flag("kubeconfig", options.kubeconfig, "Where to write the administrator's kubeconfig (mode 0600)");
   flag("service-cidr", options.service_cidr, "Range of the services' addresses")->capture_default_str();

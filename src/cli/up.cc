@@ -181,7 +181,7 @@ sdk::Client Cluster::ClientFor(std::string user, std::vector<std::string> groups
 }
 
 void Cluster::StartClients() {
-  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {"system:masters"}));
+  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {}));
   if (options_.controllers) {
     controllers::ControllersOptions options;
     options.client_for = [this](std::string name) {
@@ -199,9 +199,8 @@ void Cluster::StartClients() {
   if (options_.sim_nodes > 0) {
     node::sim::SimNodesOptions nodes;
     nodes.count = static_cast<size_t>(options_.sim_nodes);
-    // One user stands for all simulated nodes.
-    sim_nodes_ = std::make_unique<node::sim::SimNodes>(runtime_, ClientFor("system:node:simulated", {"system:nodes", "system:masters"}),
-                                                       *informers_, nodes);
+    auto client_for = [this](const std::string& node) { return ClientFor("system:node:" + node, {"system:nodes"}, "kubelet"); };
+    sim_nodes_ = std::make_unique<node::sim::SimNodes>(runtime_, client_for, *informers_, nodes);
     sim_nodes_->Start();
   }
   informers_->Start();
@@ -235,8 +234,7 @@ Result<void> Cluster::ChooseNode() {
 Task<Result<void>> Cluster::StartNode() {
   node::AgentOptions options = NodeOptions();
   options.node_name = node::DefaultNodeName();
-  // What a node may do is for a node authorizer to say, which there is none of yet: RBAC gives system:nodes nothing.
-  sdk::Client client = ClientFor("system:node:" + options.node_name, {"system:nodes", "system:masters"}, "kubelet");
+  sdk::Client client = ClientFor("system:node:" + options.node_name, {"system:nodes"}, "kubelet");
   agent_ = std::make_unique<node::Agent>(runtime_, std::move(client), log_, std::move(options));
   server::ServeNodeStreams(control_plane_->server(), [this](const std::string& name) -> http::Handler* {
     return agent_ && agent_->node_name() == name ? &agent_->ApiHandler() : nullptr;

@@ -473,5 +473,29 @@ TEST(ServerTest, RawUpgradeHandsOverTheConnection) {
   EXPECT_TRUE(other.Expect("\r\n\r\n").starts_with("HTTP/1.1 400 "));
 }
 
+// As a proxy does it: who answers the handshake is on the other side.
+TEST(ServerTest, AWebSocketIsPassedOnUnread) {
+  struct Make {
+    static Task<void> Use(std::unique_ptr<Stream> stream) {
+      std::vector<Bytes> parts;
+      parts.push_back("theirs");
+      auto write = stream->Write(std::move(parts));
+      co_await write;
+    }
+    static Task<Response> Run() {
+      Response response;
+      response.code = 101;
+      response.upgrade = "websocket";
+      response.headers.Add("Sec-WebSocket-Accept", "also theirs");
+      response.on_stream = &Make::Use;
+      co_return std::move(response);
+    }
+  };
+  World world([](Request) { return Make::Run(); });
+  World::Raw raw(world);
+  raw.Send(Get("/", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"));
+  EXPECT_NE(raw.Expect("\r\n\r\ntheirs").find("Sec-WebSocket-Accept: also theirs\r\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace homeostat::http

@@ -1,6 +1,6 @@
 // Behaviour: what a schema can't say of a kind, as a handful of functions that the generic verbs call at fixed places.
 //
-// The order of a create: decode → defaults → managed fields → admission (changing) → prepare_create → metadata filled →
+// The order of a create: decode → defaults → managed fields → admission (changing) → may_write → prepare_create → metadata filled →
 // validate_create → warnings → admission (validating) → store. Of an update: the same with prepare_update, after the generic rules
 // (status or spec kept from the old object, generation) have been applied. A behaviour never decodes, patches, merges,
 // encodes or stores: those are done before and after it. Objects are typed trees of the kind's storage version.
@@ -22,6 +22,7 @@
 #include "homeostat/schema/field_errors.h"
 #include "homeostat/schema/kind.h"
 #include "kinds/allocation.h"
+#include "kinds/rights.h"
 #include "kinds/user.h"
 
 namespace homeostat::kinds {
@@ -48,6 +49,8 @@ struct RuleContext {
   bool dry_run = false;
   std::vector<std::string>* warnings = nullptr;
   Claims* claims = nullptr;        // set for kinds that allocate
+  const Rights* rights = nullptr;  // set for writes of clients
+  std::string_view request_name = {};  // in the URL; "" for a POST to a collection
   const schema::Kind* requested = nullptr;  // as the client named it: another version or group (events.k8s.io); null: as stored
 };
 
@@ -75,6 +78,9 @@ struct Behaviour {
   // Names everything that a stored object holds, so that it is known at the start and given back at the end.
   void (*holds)(Value object, const std::function<void(std::string_view pool, std::string_view thing)>& held) = nullptr;
 
+  // Whether the writer may write an object that says this; called after admission that changes, before everything else. old is
+  // absent on create.
+  Result<void> (*may_write)(RuleContext&, Value object, Value old) = nullptr;
   Value (*prepare_create)(RuleContext&, Value object) = nullptr;
   // subresource tells which write it is.
   Value (*prepare_update)(RuleContext&, Value object, Value old) = nullptr;

@@ -4,6 +4,7 @@
 
 #include "homeostat/base/text.h"
 #include "http/client.h"
+#include "http/splice.h"
 #include "node/errors.h"
 #include "node/spdy.h"
 
@@ -11,7 +12,6 @@ namespace homeostat::node {
 
 namespace {
 
-constexpr size_t kPiece = 32 * 1024;
 constexpr Duration kConnectLimit = std::chrono::seconds(30);
 constexpr uint8_t kStdin = 0, kStdout = 1, kStderr = 2, kError = 3, kResize = 4, kClose = 255;
 
@@ -81,37 +81,6 @@ Task<http::Response> Refusal(Result<http::Client::Upgraded> answer) {
   co_return PlainError(code >= 400 ? code : 502, "the container runtime refused: " + (body ? body->str() : std::string()));
 }
 
-// Copies one direction until its end.
-Task<void> Pump(Stream* from, Stream* to, Signal* ended) {
-  std::string buffer(kPiece, '\0');
-  for (;;) {
-    auto read = from->Read(std::span<char>(buffer.data(), buffer.size()));
-    Result<size_t> got = co_await std::move(read);
-    if (!got || *got == 0) break;
-    std::vector<Bytes> parts;
-    parts.emplace_back(std::string(buffer.data(), *got));
-    auto write = to->Write(std::move(parts));
-    Result<void> wrote = co_await std::move(write);
-    if (!wrote) break;
-  }
-  ended->Notify();
-}
-
-// Until either side ends: what runs over it are sessions with streams of their own, which have no use for half of it.
-Task<void> Splice(Runtime& runtime, Stream* a, Stream* b) {
-  Signal ended(runtime);
-  auto wait = ended.Wait();
-  TaskGroup group(runtime);
-  group.Spawn(Pump(a, b, &ended));
-  group.Spawn(Pump(b, a, &ended));
-  co_await wait;
-}
-
-Task<void> SpliceStreams(Runtime& runtime, std::unique_ptr<Stream> a, std::unique_ptr<Stream> b) {
-  auto splice = Splice(runtime, a.get(), b.get());
-  co_await std::move(splice);
-}
-
 // SPDY from the caller: its bytes are the runtime's.
 Task<http::Response> PassThrough(Runtime& runtime, http::Request request, std::string url) {
   std::vector<std::string> protocols;
@@ -128,7 +97,7 @@ Task<http::Response> PassThrough(Runtime& runtime, http::Request request, std::s
   std::string_view chosen = upgraded->response.headers.Get("X-Stream-Protocol-Version");
   if (!chosen.empty()) response.headers.Set("X-Stream-Protocol-Version", chosen);
   response.on_stream = [&runtime, back = std::move(upgraded->stream)](std::unique_ptr<Stream> front) mutable {
-    return SpliceStreams(runtime, std::move(front), std::move(back));
+    return http::Splice(runtime, std::move(front), std::move(back));
   };
   co_return response;
 }
@@ -293,7 +262,7 @@ class SocketStream : public Stream {
 
 Task<void> RunTunnel(Runtime& runtime, std::unique_ptr<http::WebSocket> socket, std::unique_ptr<Stream> back) {
   SocketStream front(std::move(socket));
-  auto splice = Splice(runtime, &front, back.get());
+  auto splice = http::SpliceBorrowed(runtime, &front, back.get());
   co_await std::move(splice);
   back.reset();
   auto close = front.socket().Close(1000, "");

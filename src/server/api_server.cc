@@ -6,6 +6,7 @@
 #include "homeostat/base/log.h"
 #include "patch/manager_name.h"
 #include "server/encode.h"
+#include "server/impersonation.h"
 #include "server/request_chain.h"
 #include "server/request_metrics.h"
 #include "server/verbs.h"
@@ -178,8 +179,9 @@ const ResourceHandler* ApiServer::Impl::FindHandler(const RequestContext& contex
     auto found = resource_handlers_.find(base + std::string(verb));
     if (found != resource_handlers_.end()) return &found->second;
   }
+  if (info.subresource.empty() || context.kind().FindSubresource(info.subresource) == nullptr) return nullptr;
   auto any = resource_handlers_.find("*/*/" + info.subresource + "/" + info.verb);
-  return any == resource_handlers_.end() || info.subresource.empty() ? nullptr : &any->second;
+  return any == resource_handlers_.end() ? nullptr : &any->second;
 }
 
 Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& context) {

@@ -126,8 +126,10 @@ std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schem
          std::string(expected.gvk.kind) + "): unknown conversion";
 }
 
-Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, const Value& body, bool& fits) {
-  fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && meta.version == expected.gvk.version;
+Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, std::string_view also_version,
+                 const Value& body, bool& fits) {
+  bool version_fits = meta.version == expected.gvk.version || (!also_version.empty() && meta.version == also_version);
+  fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && version_fits;
   if (fits) return BadRequestError("");
   bool other_version = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group &&
                        context.parts.resources.FindKind(meta.group, meta.version, meta.kind) != nullptr;
@@ -147,7 +149,7 @@ Result<void> CheckPatchedKind(RequestContext& context, const schema::Kind& expec
   return Fail(BadRequestError(WrongKind(context, meta, expected, tree)));
 }
 
-Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& expected) {
+Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& expected, std::string_view also_version) {
   std::string_view body = context.request.body;
   auto envelope = object::ParseProtobufEnvelope(body);
   if (!envelope) return Fail(Unrecognized(expected, envelope.error().message(), body));
@@ -159,7 +161,7 @@ Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& ex
   }
   FillTypeMeta(meta, expected);
   bool fits = false;
-  Status wrong = CheckKind(context, meta, expected, Value(), fits);
+  Status wrong = CheckKind(context, meta, expected, also_version, Value(), fits);
   if (!fits) return Fail(wrong);
   context.arena().Keep(std::make_shared<Bytes>(context.request.body));
   auto object = schema::DecodeProtobuf(context.arena(), envelope->raw, *expected.type);
@@ -242,7 +244,7 @@ Result<Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding
   return object::ParseJson(arena, text, duplicate_fields);
 }
 
-Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation) {
+Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation, std::string_view also_version) {
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
   NegotiationScope scope;
   scope.protobuf = !context.resource->custom;
@@ -250,7 +252,7 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   object::Arena& arena = context.arena();
   std::string_view body = context.request.body;
   if (encoding == Encoding::kProtobuf) {
-    TRY_ASSIGN(Value object, DecodeProtobufBody(context, expected));
+    TRY_ASSIGN(Value object, DecodeProtobufBody(context, expected, also_version));
     return WithDefaults(context, expected, object);
   }
   std::vector<std::string> duplicates;
@@ -264,7 +266,7 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   TypeMeta meta = *std::move(read);
   FillTypeMeta(meta, expected);
   bool fits = false;
-  Status wrong = CheckKind(context, meta, expected, *untyped, fits);
+  Status wrong = CheckKind(context, meta, expected, also_version, *untyped, fits);
   if (!fits) return Fail(wrong);
 
   Value managed = untyped->Path({"metadata", "managedFields"});

@@ -11,7 +11,9 @@ namespace homeostat::server {
 
 // Decodes the body as `expected` (the resource's own kind, or what a subresource takes) and applies its defaults.
 // Unknown and duplicate fields become warnings or an error, by `validation`. The tree is of `expected`'s version.
-Result<object::Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation);
+// also_version: another version of the group that is as good, having the same fields (Eviction's v1beta1).
+Result<object::Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation,
+                                 std::string_view also_version = {});
 
 // A tree that a patch made of an object.
 struct Patched {

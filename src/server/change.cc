@@ -39,6 +39,11 @@ Value DedupOwnerReferences(RequestContext& context, const Value& object) {
   return SetMetadata(context.arena(), *context.storage().type, object, "ownerReferences", kept.Build());
 }
 
+Result<void> CheckMayWrite(RequestContext& context, kinds::RuleContext& rules, const Value& object, const Value& old) {
+  auto may_write = context.resource->behaviour->may_write;
+  return may_write == nullptr ? Result<void>() : may_write(rules, object, old);
+}
+
 // Admission that changes, the kind's preparation, the checks, admission that refuses: a new object ready for the store.
 Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rules, Value object, const ChangeOptions& options) {
   object = DedupOwnerReferences(context, object);
@@ -46,6 +51,7 @@ Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rule
   admission::Request request = AdmissionRequest(context, rules, admission::Operation::kCreate, options, name, object, Value());
   auto mutate = context.parts.admission.Mutate(request);
   CO_TRY_ASSIGN(object, co_await std::move(mutate));
+  CO_TRY(CheckMayWrite(context, rules, object, Value()));
   CO_TRY_ASSIGN(object, PrepareForCreate(rules, *context.resource, object));
   CO_TRY(ValidateForCreate(rules, *context.resource, object));
   name = MetadataString(object, "name");
@@ -108,6 +114,7 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
       AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
   auto mutate = context.parts.admission.Mutate(request);
   CO_TRY_ASSIGN(object, co_await std::move(mutate));
+  CO_TRY(CheckMayWrite(context, rules, object, current));
   CO_TRY_ASSIGN(object, CheckVersion(context, object, current, options.name));
   CO_TRY_ASSIGN(object, PrepareForUpdate(rules, *context.resource, object, current));
   CO_TRY(ValidateForUpdate(rules, *context.resource, object, current));

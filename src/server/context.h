@@ -33,6 +33,7 @@ struct Parts {
   kinds::ObjectReader& objects;
   const schema::Defaults& defaults;    // of built-in kinds, with the hooks of kinds/
   Allocations& allocations;
+  const kinds::Rights& rights;
   Logger log;
   StoreMetrics* store_metrics = nullptr;  // null: requests to the store are not counted
 };
@@ -60,6 +61,8 @@ struct RequestContext {
   kinds::RuleContext Rules(bool dry_run, std::string_view subresource) {
     kinds::RuleContext rules{arena(), storage(), subresource, info.ns, user, parts.runtime, parts.objects, dry_run, &warnings};
     rules.requested = resource->kind;
+    rules.rights = &parts.rights;
+    rules.request_name = info.name;
     return rules;
   }
   // Who writes: the fieldManager asked for, else the client program's name from its User-Agent.

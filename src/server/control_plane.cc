@@ -1,14 +1,20 @@
 #include "server/control_plane.h"
 
 #include "admission/plugins.h"
+#include "auth/node_authorizer.h"
 #include "auth/pki.h"
+#include "homeostat/api/rbac/v1.h"
 #include "homeostat/api/registry.h"
 #include "homeostat/base/ids.h"
+#include "homeostat/object/json.h"
+#include "homeostat/schema/conform.h"
 #include "kinds/behaviours.h"
 #include "server/allocations.h"
 #include "server/bootstrap.h"
 #include "server/cached_objects.h"
 #include "server/discovery.h"
+#include "server/embedded_data.h"
+#include "server/metadata.h"
 #include "server/openapi.h"
 #include "server/openid.h"
 #include "server/request_metrics.h"
@@ -30,6 +36,28 @@ User LoopbackUser() {
   return user;
 }
 
+// What nodes may do, as it comes with the program.
+object::OwnedValue NodeRules() {
+  auto document = std::make_shared<object::Document>();
+  auto objects = object::ParseJson(document->arena(), BootstrapObjects());
+  if (!objects) return {};
+  for (const object::Value& object : objects->items()) {
+    if (object.Get("kind").AsString() != "ClusterRole" || MetadataString(object, "name") != "system:node") continue;
+    schema::ConformReport report;
+    auto role = schema::Conform(document->arena(), object, api::rbac::v1::ClusterRole::SchemaType(), report);
+    if (role) return {document, role->Get("rules")};
+  }
+  return {};
+}
+
+// The namespace ("" without one) and name that end a key below a prefix.
+std::pair<std::string_view, std::string_view> NamesIn(std::string_view key, std::string_view prefix) {
+  key.remove_prefix(prefix.size());
+  size_t slash = key.find('/');
+  if (slash == key.npos) return {std::string_view(), key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
 }  // namespace
 
 class ControlPlane::Impl {
@@ -44,15 +72,19 @@ class ControlPlane::Impl {
         defaults_(kinds::DefaultHooks()),
         tokens_(runtime, objects_, options_.tokens),
         certificates_(runtime),
+        nodes_(objects_, NodeRules),
         rbac_(objects_),
-        authorizer_({&masters_, &rbac_}),
-        server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, options_.log},
+        authorizer_({&masters_, &nodes_, &rbac_}),
+        rules_({&nodes_, &rbac_}),
+        rights_(authorizer_, rbac_),
+        server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, options_.log},
                 {&certificates_, &tokens_}, options_.server),
         group_(runtime) {
     SetDecoders(cache_, resources_);
+    KeepAuthorizersInStep();
     admission::AddDefaultPlugins(admission_, admission::PluginParts{runtime, objects_, authorizer_});
     ServeDiscovery(server_);
-    ServeSubresources(server_, SubresourceParts{tokens_, rbac_, authorizer_, [this] { return StoreHealth(); }});
+    ServeSubresources(server_, SubresourceParts{tokens_, rules_, authorizer_, [this] { return StoreHealth(); }});
     server_.CountInto(metrics_);
     ServeOpenIdDocuments(server_, tokens_);
     ServeOpenApi(server_, options_.version.git_version);
@@ -68,6 +100,8 @@ class ControlPlane::Impl {
   // Before the store is read in there is nothing to serve.
   std::optional<std::string> StoreHealth() const;
   std::vector<HealthCheck> Checks();
+  // What they have looked up once is forgotten when it changes.
+  void KeepAuthorizersInStep();
 
   Runtime& runtime_;
   ControlPlaneOptions options_;
@@ -79,8 +113,11 @@ class ControlPlane::Impl {
   auth::ServiceAccountTokens tokens_;
   auth::CertificateAuthenticator certificates_;
   auth::MastersAuthorizer masters_;
+  auth::NodeAuthorizer nodes_;
   auth::RbacAuthorizer rbac_;
   auth::UnionAuthorizer authorizer_;
+  auth::UnionRuleResolver rules_;
+  auth::UserRights rights_;
   admission::Chain admission_;
   MetricsRegistry metrics_;
   ApiServer server_;
@@ -91,6 +128,26 @@ class ControlPlane::Impl {
 std::optional<std::string> ControlPlane::Impl::StoreHealth() const {
   if (started_) return std::nullopt;
   return "not started yet";
+}
+
+void ControlPlane::Impl::KeepAuthorizersInStep() {
+  for (std::string plural : {"roles", "clusterroles", "rolebindings", "clusterrolebindings"}) {
+    std::string prefix = StoragePrefix(*resources_.FindAny("rbac.authorization.k8s.io", plural)->storage, "");
+    cache_.Observe(prefix, [this, plural, prefix](const cache::WatchEvent& event) {
+      auto [ns, name] = NamesIn(event.key(), prefix);
+      rbac_.Forget(plural, ns, name);
+    });
+  }
+  cache_.Observe(StoragePrefix(*resources_.FindAny("", "pods")->storage, ""), [this](const cache::WatchEvent& event) {
+    if (!nodes_.pods().is_made()) return;
+    auto document = (event.current ? event.current : event.deleted)->document();
+    if (!document) return;
+    if (event.current) {
+      nodes_.pods().PodStored((*document)->root());
+    } else {
+      nodes_.pods().PodRemoved((*document)->root());
+    }
+  });
 }
 
 std::vector<HealthCheck> ControlPlane::Impl::Checks() {

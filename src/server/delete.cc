@@ -7,6 +7,7 @@
 #include "server/allocations.h"
 #include "server/body.h"
 #include "server/change.h"
+#include "server/delete.h"
 #include "server/encode.h"
 #include "server/metadata.h"
 #include "server/object_store.h"
@@ -38,25 +39,6 @@ struct DeleteOutcome {
   bool removed = false;      // false: marked, or on its way already
   bool pending = false;      // it was on its way already
 };
-
-Result<void> CheckPreconditions(const RequestContext& context, const DeleteQuery& options, const Value& object) {
-  std::string_view name = MetadataString(object, "name");
-  const schema::Kind& kind = context.storage();
-  if (options.precondition_uid && *options.precondition_uid != MetadataString(object, "uid")) {
-    return Fail(ConflictError(kind.gvk.group, kind.gvk.kind, name,
-                              "the UID in the precondition (" + *options.precondition_uid +
-                                  ") does not match the UID in record (" + std::string(MetadataString(object, "uid")) +
-                                  "). The object might have been deleted and then recreated"));
-  }
-  if (options.precondition_resource_version && *options.precondition_resource_version != MetadataString(object, "resourceVersion")) {
-    return Fail(ConflictError(kind.gvk.group, kind.gvk.kind, name,
-                              "the ResourceVersion in the precondition (" + *options.precondition_resource_version +
-                                  ") does not match the ResourceVersion in record (" +
-                                  std::string(MetadataString(object, "resourceVersion")) +
-                                  "). The object might have been modified"));
-  }
-  return {};
-}
 
 bool HasFinalizer(const Value& object, std::string_view name) {
   return std::ranges::any_of(object.Path({"metadata", "finalizers"}).items(),
@@ -182,15 +164,17 @@ Task<Result<cache::EntryPtr>> StoreMarked(RequestContext& context, const cache::
 
 // One attempt; nullopt when the object changed under it.
 Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, const DeleteQuery& options, std::string ns,
-                                                     std::string name) {
+                                                     std::string name, bool admitted) {
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), ns, name));
   if (!entry) co_return Fail(context.NotFound(name));
   CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
   context.arena().Keep(document);
   Value object = document->root();
   CO_TRY(CheckPreconditions(context, options, object));
-  auto admit = Admit(context, options, ns, name, object);
-  CO_TRY(co_await std::move(admit));
+  if (!admitted) {
+    auto admit = Admit(context, options, ns, name, object);
+    CO_TRY(co_await std::move(admit));
+  }
   CO_TRY_ASSIGN(DeletePlan plan, PlanDeletion(context, options, object));
 
   DeleteOutcome outcome{document, object};
@@ -221,9 +205,10 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
   co_return outcome;
 }
 
-Task<Result<DeleteOutcome>> DeleteOne(RequestContext& context, DeleteQuery options, std::string ns, std::string name) {
+Task<Result<DeleteOutcome>> DeleteOne(RequestContext& context, DeleteQuery options, std::string ns, std::string name,
+                                      bool admitted = false) {
   for (int attempt = 0; attempt < kUpdateAttempts; ++attempt) {
-    auto deletion = TryDelete(context, options, ns, name);
+    auto deletion = TryDelete(context, options, ns, name, admitted);
     CO_TRY_ASSIGN(std::optional<DeleteOutcome> outcome, co_await std::move(deletion));
     if (outcome) co_return *std::move(outcome);
   }
@@ -252,6 +237,31 @@ StatusDetails DetailsOf(const RequestContext& context, const Value& object) {
 }
 
 }  // namespace
+
+Result<void> CheckPreconditions(const RequestContext& context, const DeleteQuery& options, const Value& object) {
+  std::string_view name = MetadataString(object, "name");
+  const schema::Kind& kind = context.storage();
+  if (options.precondition_uid && *options.precondition_uid != MetadataString(object, "uid")) {
+    return Fail(ConflictError(kind.gvk.group, kind.gvk.kind, name,
+                              "the UID in the precondition (" + *options.precondition_uid +
+                                  ") does not match the UID in record (" + std::string(MetadataString(object, "uid")) +
+                                  "). The object might have been deleted and then recreated"));
+  }
+  if (options.precondition_resource_version && *options.precondition_resource_version != MetadataString(object, "resourceVersion")) {
+    return Fail(ConflictError(kind.gvk.group, kind.gvk.kind, name,
+                              "the ResourceVersion in the precondition (" + *options.precondition_resource_version +
+                                  ") does not match the ResourceVersion in record (" +
+                                  std::string(MetadataString(object, "resourceVersion")) +
+                                  "). The object might have been modified"));
+  }
+  return {};
+}
+
+Task<Result<void>> DeleteAdmitted(RequestContext& context, DeleteQuery options, std::string ns, std::string name) {
+  auto deletion = DeleteOne(context, std::move(options), std::move(ns), std::move(name), true);
+  CO_TRY(co_await std::move(deletion));
+  co_return Done();
+}
 
 Task<Result<http::Response>> DeleteObject(RequestContext& context) {
   CO_TRY_ASSIGN(Value body, ReadDeleteOptions(context));

@@ -39,11 +39,12 @@ patch::VersionConverter OtherVersions(RequestContext& context) {
 }
 
 patch::FieldManager ManagerFor(RequestContext& context, std::string_view subresource) {
+  const schema::Kind& kind = context.kind();
   patch::FieldManagerOptions options;
-  options.kind = context.kind().gvk;
-  options.type = context.kind().type;
+  options.kind = kind.gvk;
+  options.type = kind.type;
   options.subresource = subresource;
-  options.reset_fields = patch::ResetFields(context.arena(), context.kind().reset_fields, subresource);
+  options.reset_fields = patch::ResetFields(context.arena(), kind.reset_fields, subresource);
   options.versions = OtherVersions(context);
   return patch::FieldManager(std::move(options));
 }
@@ -81,7 +82,7 @@ Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, con
     return Fail(Status(500, "", "failed to convert new object (" + fields.Describe(applied) + ") to proper version: unable to convert "
                                 "unstructured object to " + version + ", Kind=" + std::string(gvk.kind) + ": " + typed.error().message()));
   }
-  return context.parts.defaults.Apply(context.arena(), *context.kind().type, *typed);
+  return context.parts.defaults.Apply(context.arena(), type, *typed);
 }
 
 }  // namespace homeostat::server

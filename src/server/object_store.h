@@ -30,7 +30,7 @@ inline constexpr int kUpdateAttempts = 64;
 Task<Result<cache::CommitResult>> CommitWrite(RequestContext& context, const schema::Kind& kind, std::string_view operation,
                                               store::Write write, cache::DocumentMaker document = nullptr);
 
-// Stores a new object under its name. AlreadyExists if there is one. A dry run checks and stores nothing.
+// Stores a new object under its name. AlreadyExists if there is one; 500 for one of more than 1.5 MiB. A dry run checks and stores nothing.
 Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::WriteInfo info, bool dry_run);
 
 // Reads, computes, stores; again if the object has changed meanwhile. An unchanged object is not written.

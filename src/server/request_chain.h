@@ -1,4 +1,4 @@
-// The links of the chain before the verbs: authentication, impersonation, authorization; each a function of the request.
+// The links of the chain before the verbs: authentication and authorization (impersonation.h stands between them); each a function of the request.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,14 @@ namespace homeostat::server {
 Result<User> AuthenticateRequest(const std::vector<auth::Authenticator*>& authenticators, const http::Request& request,
                                  bool anonymous);
 
-// The user that the Impersonate- headers ask to be, if the real one may; the same user without such headers.
-Result<User> Impersonate(auth::Authorizer& authorizer, const http::Request& request, const RequestInfo& info, User user);
+// The groups that go without saying: system:authenticated or system:unauthenticated.
+void AddImpliedGroups(User& user);
 
 auth::Attributes AttributesOf(const RequestInfo& info, const User& user);
 // 403 with upstream's words unless allowed.
 Result<void> AuthorizeRequest(auth::Authorizer& authorizer, const auth::Attributes& attributes);
+// The 403 of a refused request; reason may be empty.
+Status Refusal(const auth::Attributes& attributes, std::string_view reason);
 // `User "x" cannot list resource "pods" in API group "" in the namespace "y"`.
 std::string ForbiddenMessage(const auth::Attributes& attributes);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "homeostat/object/selectors.h"
+
 namespace homeostat::server {
 namespace {
 
@@ -36,21 +38,12 @@ std::string LowerCase(std::string_view text) {
 }
 
 // The name that a field selector pins with metadata.name=x, which authorization then treats as the request's name.
-std::string NameInFieldSelector(std::string_view selector) {
-  constexpr std::string_view kKey = "metadata.name=";
-  size_t start = 0;
-  while (start <= selector.size()) {
-    size_t comma = selector.find(',', start);
-    std::string_view term = selector.substr(start, comma == std::string_view::npos ? comma : comma - start);
-    if (term.starts_with(kKey)) {
-      std::string_view value = term.substr(kKey.size());
-      if (value.starts_with("=")) value.remove_prefix(1);
-      return std::string(value);
-    }
-    if (comma == std::string_view::npos) return "";
-    start = comma + 1;
-  }
-  return "";
+std::string NameInFieldSelector(std::string_view text) {
+  auto selector = object::FieldSelector::Parse(text);
+  if (!selector) return "";
+  auto name = selector->RequiresExactMatch("metadata.name");
+  bool fits = name && *name != "." && *name != ".." && name->find_first_of("/%") == name->npos;
+  return fits ? std::string(*name) : "";
 }
 
 bool IsNamespaceSubresource(std::string_view part) { return part == "status" || part == "finalize"; }
@@ -73,17 +66,18 @@ void FillResource(RequestInfo& info, std::vector<std::string> parts) {
 
 // A GET without a name is a list, with watch=1 a watch; a DELETE without a name is of the collection.
 void RefineVerb(RequestInfo& info, const http::Query& query) {
-  if (!info.name.empty() || (info.verb != "get" && info.verb != "list" && info.verb != "delete")) return;
-  if (info.verb == "delete") {
+  if (info.name.empty() && info.verb == "get") {
+    std::string_view watch = query.Get("watch");
+    bool watching = query.Has("watch") && watch != "false" && watch != "0" && watch != "False" && watch != "f" && watch != "F" &&
+                    watch != "FALSE";
+    info.verb = watching ? "watch" : "list";
+    if (query.Has("fieldSelector")) info.name = NameInFieldSelector(query.Get("fieldSelector"));
+  } else if (info.name.empty() && info.verb == "delete") {
     info.verb = "deletecollection";
-    return;
   }
-  std::string_view watch = query.Get("watch");
-  bool watching = query.Has("watch") && watch != "false" && watch != "0" && watch != "False" && watch != "f" && watch != "F" &&
-                  watch != "FALSE";
-  info.verb = watching ? "watch" : "list";
-  std::string name = NameInFieldSelector(query.Get("fieldSelector"));
-  if (!name.empty()) info.name = name;
+  if (info.verb != "list" && info.verb != "watch" && info.verb != "deletecollection") return;
+  info.field_selector = query.Get("fieldSelector");
+  info.label_selector = query.Get("labelSelector");
 }
 
 }  // namespace

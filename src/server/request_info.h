@@ -19,6 +19,7 @@ struct RequestInfo {
   std::string ns;                       // of the object, also for the Namespace object itself
   std::string resource, subresource, name;
   std::vector<std::string> parts;       // from the resource on
+  std::string field_selector, label_selector;  // of list, watch and deletecollection, as they were sent
 };
 
 // decoded_path starts with a slash. method is HTTP's.

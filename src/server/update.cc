@@ -4,6 +4,7 @@
 #include "server/encode.h"
 #include "server/field_tracking.h"
 #include "server/metadata.h"
+#include "server/object_store.h"
 #include "server/options.h"
 #include "server/verbs.h"
 

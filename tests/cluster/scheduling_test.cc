@@ -59,7 +59,8 @@ class SchedulingTest : public testing::Test {
   void Start(node::sim::SimNodesOptions nodes) {
     informers_ = std::make_unique<sdk::InformerFactory>(*runtime_, *client_);
     scheduler_ = std::make_unique<scheduler::Scheduler>(*runtime_, ClientFor("system:kube-scheduler", {}), *informers_);
-    sim_nodes_ = std::make_unique<node::sim::SimNodes>(*runtime_, *client_, *informers_, nodes);
+    auto client_for = [this](const std::string& node) { return ClientFor("system:node:" + node, {"system:nodes"}); };
+    sim_nodes_ = std::make_unique<node::sim::SimNodes>(*runtime_, client_for, *informers_, nodes);
     scheduler_->Start();
     sim_nodes_->Start();
     informers_->Start();

@@ -346,8 +346,9 @@ bool Http1Connection::MayUpgrade(const Response& response, const Exchange& excha
   bool offered = std::any_of(exchange.upgrades.begin(), exchange.upgrades.end(),
                              [&](const std::string& protocol) { return EqualsIgnoreCase(protocol, response.upgrade); });
   if (!offered) return false;
-  if (EqualsIgnoreCase(response.upgrade, "websocket")) return !exchange.websocket_key.empty() && response.on_websocket;
-  return static_cast<bool>(response.on_stream);
+  // A WebSocket may also be passed on unread, to another server that has answered the handshake.
+  if (EqualsIgnoreCase(response.upgrade, "websocket") && exchange.websocket_key.empty()) return false;
+  return response.on_stream || (EqualsIgnoreCase(response.upgrade, "websocket") && response.on_websocket);
 }
 
 Task<void> Http1Connection::Upgrade(Response response, const Exchange* exchange) {

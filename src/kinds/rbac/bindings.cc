@@ -6,6 +6,7 @@
 #include "kinds/cells.h"
 #include "kinds/group_checks.h"
 #include "kinds/internal_json.h"
+#include "kinds/rbac/escalation.h"
 #include "kinds/rbac/rbac.h"
 
 namespace homeostat::kinds {
@@ -78,8 +79,8 @@ Value Cell(object::Arena& arena, std::string_view cell, Value binding, WallTime)
 }  // namespace
 
 const Behaviour kRoleBinding{.group = kGroup, .kind = "RoleBinding", .validate_name = NameIsPathSegment,
-                             .validate_create = CheckCreate, .validate_update = CheckUpdate, .cell = Cell};
+                             .may_write = MayWriteBinding, .validate_create = CheckCreate, .validate_update = CheckUpdate, .cell = Cell};
 const Behaviour kClusterRoleBinding{.group = kGroup, .kind = "ClusterRoleBinding", .validate_name = NameIsPathSegment,
-                                    .validate_create = CheckCreate, .validate_update = CheckUpdate, .cell = Cell};
+                                    .may_write = MayWriteBinding, .validate_create = CheckCreate, .validate_update = CheckUpdate, .cell = Cell};
 
 }  // namespace homeostat::kinds

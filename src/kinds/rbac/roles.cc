@@ -2,6 +2,7 @@
 // system:controller:job-controller.
 #include "homeostat/api/rbac/v1.h"
 #include "kinds/group_checks.h"
+#include "kinds/rbac/escalation.h"
 #include "kinds/rbac/rbac.h"
 
 namespace homeostat::kinds {
@@ -59,8 +60,8 @@ void CheckClusterRoleUpdate(RuleContext&, Value role, Value old, FieldErrors& er
 }  // namespace
 
 const Behaviour kRole{.group = "rbac.authorization.k8s.io", .kind = "Role", .validate_name = NameIsPathSegment,
-                      .validate_create = CheckRole, .validate_update = CheckRoleUpdate};
+                      .may_write = MayWriteRole, .validate_create = CheckRole, .validate_update = CheckRoleUpdate};
 const Behaviour kClusterRole{.group = "rbac.authorization.k8s.io", .kind = "ClusterRole", .validate_name = NameIsPathSegment,
-                             .validate_create = CheckClusterRole, .validate_update = CheckClusterRoleUpdate};
+                             .may_write = MayWriteClusterRole, .validate_create = CheckClusterRole, .validate_update = CheckClusterRoleUpdate};
 
 }  // namespace homeostat::kinds

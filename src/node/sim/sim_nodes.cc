@@ -22,7 +22,6 @@ constexpr Duration kRenewPeriod = std::chrono::seconds(10);
 // Renewals between two writes of a node's status: five minutes.
 constexpr int kRenewalsPerHeartbeat = 30;
 constexpr size_t kRegistrars = 8;
-constexpr size_t kMaxNodes = 8192;
 constexpr Duration kRetry = std::chrono::seconds(1);
 
 std::string NodeIp(size_t index) {
@@ -56,11 +55,10 @@ constexpr ReadyCondition kConditions[] = {
 
 }  // namespace
 
-SimNodes::SimNodes(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, SimNodesOptions options)
+SimNodes::SimNodes(Runtime& runtime, NodeClients client_for, sdk::InformerFactory& informers, SimNodesOptions options)
     : runtime_(runtime),
-      client_(std::move(client)),
       options_(std::move(options)),
-      log_(client_.options().log),
+      log_(client_for(options_.name_prefix).options().log),
       pods_(informers.For<api::core::v1::Pod>()),
       controller_(
           runtime,
@@ -73,10 +71,11 @@ SimNodes::SimNodes(Runtime& runtime, sdk::Client client, sdk::InformerFactory& i
           }(),
           [this](std::string key) { return Reconcile(std::move(key)); }),
       group_(runtime) {
-  nodes_.resize(std::min(options_.count, kMaxNodes));
+  nodes_.resize(std::min(options_.count, kMostSimNodes));
   for (size_t i = 0; i < nodes_.size(); ++i) {
     nodes_[i].name = options_.name_prefix + std::to_string(i);
     nodes_[i].ip = NodeIp(i);
+    nodes_[i].client = client_for(nodes_[i].name);
     // Addresses of the network and of its bridge.
     nodes_[i].used_ips.set(0).set(1).set(255);
     by_name_.emplace(nodes_[i].name, i);
@@ -197,7 +196,7 @@ object::DocumentPtr SimNodes::LeaseObject(size_t index) const {
 }
 
 Task<Result<void>> SimNodes::Register(size_t index) {
-  auto create = client_.Create<Node>(std::string(), sdk::Object<Node>(NodeObject(index)));
+  auto create = nodes_[index].client->Create<Node>(std::string(), sdk::Object<Node>(NodeObject(index)));
   auto created = co_await std::move(create);
   if (!created && created.error().IsAlreadyExists()) {
     auto heartbeat = Heartbeat(index);
@@ -252,7 +251,7 @@ Task<Result<void>> SimNodes::RenewLease(size_t index) {
   std::string ns(kLeaseNamespace);
   sdk::Object<Lease> lease(LeaseObject(index));
   Task<Result<sdk::Object<Lease>>> write =
-      nodes_[index].lease ? client_.Update<Lease>(lease) : client_.Create<Lease>(ns, lease);
+      nodes_[index].lease ? nodes_[index].client->Update<Lease>(lease) : nodes_[index].client->Create<Lease>(ns, lease);
   auto written = co_await std::move(write);
   if (written) {
     nodes_[index].lease = written->document();
@@ -261,18 +260,18 @@ Task<Result<void>> SimNodes::RenewLease(size_t index) {
   // Somebody else wrote, or removed, it: the next renewal goes by what is there.
   nodes_[index].lease.reset();
   if (!written.error().IsAlreadyExists() && !written.error().IsConflict()) co_return Fail(written.error());
-  auto get = client_.Get<Lease>(ns, nodes_[index].name);
+  auto get = nodes_[index].client->Get<Lease>(ns, nodes_[index].name);
   CO_TRY_ASSIGN(auto current, co_await std::move(get));
   nodes_[index].lease = current.document();
   sdk::Object<Lease> again(LeaseObject(index));
-  auto update = client_.Update<Lease>(again);
+  auto update = nodes_[index].client->Update<Lease>(again);
   CO_TRY_ASSIGN(auto updated, co_await std::move(update));
   nodes_[index].lease = updated.document();
   co_return {};
 }
 
 Task<Result<void>> SimNodes::Heartbeat(size_t index) {
-  auto get = client_.Get<Node>(std::string(), nodes_[index].name);
+  auto get = nodes_[index].client->Get<Node>(std::string(), nodes_[index].name);
   CO_TRY_ASSIGN(auto current, co_await std::move(get));
   nodes_[index].uid = current->metadata().uid();
   NodeBuilder node{schema::Subtree(current.document())};
@@ -283,7 +282,7 @@ Task<Result<void>> SimNodes::Heartbeat(size_t index) {
   node.mutable_status().set_capacity(schema::Subtree(object::OwnedValue{keep, wanted.status().capacity().Raw()}));
   node.mutable_status().set_allocatable(schema::Subtree(object::OwnedValue{keep, wanted.status().allocatable().Raw()}));
   sdk::Object<Node> changed(node.Freeze());
-  auto update = client_.UpdateStatus<Node>(changed);
+  auto update = nodes_[index].client->UpdateStatus<Node>(changed);
   CO_TRY(co_await std::move(update));
   co_return {};
 }

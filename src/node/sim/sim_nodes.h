@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bitset>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +21,14 @@
 
 namespace homeostat::node::sim {
 
+// So many simulated nodes have addresses: each has 256 of 10.64.0.0 to 10.95.255.255 for its pods.
+inline constexpr size_t kMostSimNodes = 8192;
+
+// A client that acts as the node of that name, a fresh one for each call.
+using NodeClients = std::function<sdk::Client(const std::string& node)>;
+
 struct SimNodesOptions {
-  size_t count = 0;  // at most 8,192 (their pods' addresses are 10.64.0.0 to 10.95.255.255)
+  size_t count = 0;  // at most kMostSimNodes
   std::string name_prefix = "sim-node-";
   // Capacity of each node, as quantities.
   std::string cpu = "4", memory = "16Gi", ephemeral_storage = "100Gi";
@@ -34,10 +41,12 @@ struct SimNodesOptions {
   int workers = 16;
 };
 
-// Loop only. The runtime and the factory must outlive it. Make it before the factory is started.
+// Each node registers, renews its lease and writes of its pods under its own name. They share one informer of pods, instead of a
+// watch for each, so that many fit into one process. Loop only. The runtime and the factory must outlive it. Make it before the
+// factory is started.
 class SimNodes {
  public:
-  SimNodes(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, SimNodesOptions options);
+  SimNodes(Runtime& runtime, NodeClients client_for, sdk::InformerFactory& informers, SimNodesOptions options);
   ~SimNodes();
   SimNodes(const SimNodes&) = delete;
 
@@ -48,6 +57,7 @@ class SimNodes {
  private:
   struct NodeState {
     std::string name, ip;
+    std::optional<sdk::Client> client;  // acts as this node
     std::bitset<256> used_ips;  // the last octet of pods' addresses
     object::DocumentPtr lease;  // as last written
     std::string uid;
@@ -82,7 +92,7 @@ class SimNodes {
   Task<Result<void>> Enter(object::DocumentPtr pod, std::string key, SimStage stage);
   Task<Result<void>> EndRun(object::DocumentPtr pod, std::string key, int32_t code);
   void BeginRun(PodState& state);
-  Task<Result<void>> WriteStatus(object::DocumentPtr pod);
+  Task<Result<void>> WriteStatus(size_t node, object::DocumentPtr pod);
   PodState& StateFor(const std::string& key, const api::core::v1::Pod& pod, size_t node);
   void Forget(const std::string& key);
   void AssignIp(PodState& state, const api::core::v1::Pod& pod);
@@ -93,7 +103,6 @@ class SimNodes {
   void StartedEvents(const PodState& state, const api::core::v1::Pod& pod);
 
   Runtime& runtime_;
-  sdk::Client client_;
   SimNodesOptions options_;
   Logger log_;
   sdk::Informer& pods_;

@@ -102,7 +102,7 @@ void SimNodes::Event(size_t node, const object::Value& pod, const std::string& f
                      std::string message) {
   if (!options_.events) return;
   NodeState& state = nodes_[node];
-  if (!state.events) state.events = std::make_unique<sdk::EventRecorder>(runtime_, client_, "kubelet", state.name);
+  if (!state.events) state.events = std::make_unique<sdk::EventRecorder>(runtime_, *state.client, "kubelet", state.name);
   state.events->Record(Pod::SchemaKind(), pod, "Normal", reason, std::move(message), field_path);
 }
 
@@ -133,9 +133,9 @@ Task<Result<sdk::ReconcileOutcome>> SimNodes::Reconcile(std::string key) {
   co_return outcome;
 }
 
-Task<Result<void>> SimNodes::WriteStatus(object::DocumentPtr pod) {
+Task<Result<void>> SimNodes::WriteStatus(size_t node, object::DocumentPtr pod) {
   sdk::Object<Pod> object(pod);
-  auto update = client_.UpdateStatus<Pod>(object);
+  auto update = nodes_[node].client->UpdateStatus<Pod>(object);
   CO_TRY(co_await std::move(update));
   co_return {};
 }
@@ -143,7 +143,7 @@ Task<Result<void>> SimNodes::WriteStatus(object::DocumentPtr pod) {
 Task<Result<void>> SimNodes::Enter(object::DocumentPtr document, std::string key, SimStage stage) {
   PodState& state = states_.at(key);
   state.facts.now = Now();
-  auto write = WriteStatus(WithStage(document, stage, state.facts));
+  auto write = WriteStatus(state.node, WithStage(document, stage, state.facts));
   CO_TRY(co_await std::move(write));
   state.stage = stage;
   state.since = runtime_.Now();
@@ -219,7 +219,7 @@ Task<Result<sdk::ReconcileOutcome>> SimNodes::Advance(object::DocumentPtr docume
         state.facts.now = Now();
         object::DocumentPtr changed = WithStage(document, SimStage::kRunning, state.facts);
         if (!object::Equal(Pod(changed->root()).status().Raw(), pod.status().Raw())) {
-          auto write = WriteStatus(changed);
+          auto write = WriteStatus(state.node, changed);
           CO_TRY(co_await std::move(write));
         }
       }
@@ -275,7 +275,7 @@ Task<Result<sdk::ReconcileOutcome>> SimNodes::Stop(object::DocumentPtr document,
     state.facts.exit_code = 0;
     state.facts.exit_time = Now();
     state.facts.now = state.facts.exit_time;
-    auto write = WriteStatus(WithStopped(document, state.facts));
+    auto write = WriteStatus(state.node, WithStopped(document, state.facts));
     CO_TRY(co_await std::move(write));
     state.stage = SimStage::kFinished;
   }
@@ -283,7 +283,7 @@ Task<Result<sdk::ReconcileOutcome>> SimNodes::Stop(object::DocumentPtr document,
   options.grace_period_seconds = 0;
   options.precondition_uid = state.uid;
   auto remove =
-      client_.Delete<Pod>(std::string(pod.metadata().namespace_()), std::string(pod.metadata().name()), options);
+      nodes_[state.node].client->Delete<Pod>(std::string(pod.metadata().namespace_()), std::string(pod.metadata().name()), options);
   CO_TRY(co_await std::move(remove));
   co_return outcome;
 }

@@ -1,9 +1,9 @@
 // SubjectAccessReview and its family: may this user do that? What may I do here?
 #include "homeostat/api/authorization/v1.h"
 #include "homeostat/api/authorization/v1_builders.h"
-#include "server/metadata.h"
-#include "server/request_chain.h"
+#include "kinds/internal_json.h"
 #include "server/subresources/review.h"
+#include "server/subresources/review_attributes.h"
 #include "server/subresources/subresources.h"
 
 namespace homeostat::server {
@@ -16,38 +16,45 @@ using schema::FieldPath;
 // What of the three kinds of review is asked.
 enum class Review : uint8_t { kSubject, kSelf, kLocal };
 
+// nonResourceAttributes as upstream shows its own structure.
 template <class Spec>
-void CheckAttributes(const Spec& spec, FieldErrors& errors) {
+schema::BadValue ShownPath(const Spec& spec) {
+  return kinds::InternalValue(v1::NonResourceAttributes::SchemaType(), spec.non_resource_attributes().Raw());
+}
+
+template <class Spec>
+void CheckSpec(const Spec& spec, Review kind, FieldErrors& errors) {
   FieldPath path("spec");
   if (spec.has_resource_attributes() && spec.has_non_resource_attributes()) {
-    errors.Invalid(path.Child("nonResourceAttributes"), schema::BadValue::Json("{}"),
-                   "cannot be specified in combination with resourceAttributes");
+    errors.Invalid(path.Child("nonResourceAttributes"), ShownPath(spec), "cannot be specified in combination with resourceAttributes");
   }
   if (!spec.has_resource_attributes() && !spec.has_non_resource_attributes()) {
     errors.Invalid(path.Child("resourceAttributes"), schema::BadValue::Null(),
                    "exactly one of nonResourceAttributes or resourceAttributes must be specified");
   }
+  if constexpr (std::is_same_v<Spec, v1::SubjectAccessReviewSpec>) {
+    if (kind != Review::kSelf && spec.user().empty() && spec.groups().empty()) {
+      errors.Invalid(path.Child("user"), "", "at least one of user or group must be specified");
+    }
+  }
+  if (spec.has_resource_attributes()) CheckSelectors(spec.resource_attributes(), errors);
 }
 
+// The verdict on what is asked, for that user.
 template <class Spec>
-auth::Attributes ToAttributes(const Spec& spec, const User& user) {
+auth::Verdict Ask(auth::Authorizer& authorizer, const Spec& spec, const User& user) {
+  std::string fault;
   auth::Attributes attributes;
-  attributes.user = &user;
   if (spec.has_resource_attributes()) {
-    auto asked = spec.resource_attributes();
-    attributes.resource_request = true;
-    attributes.ns = asked.namespace_();
-    attributes.verb = asked.verb();
-    attributes.group = asked.group();
-    attributes.version = asked.version().empty() ? std::string_view("*") : asked.version();
-    attributes.resource = asked.resource();
-    attributes.subresource = asked.subresource();
-    attributes.name = asked.name();
+    attributes = ToAttributes(spec.resource_attributes(), fault);
   } else {
     attributes.path = spec.non_resource_attributes().path();
     attributes.verb = spec.non_resource_attributes().verb();
   }
-  return attributes;
+  attributes.user = &user;
+  auth::Verdict verdict = authorizer.Authorize(attributes);
+  if (!fault.empty()) verdict.evaluation_error += (verdict.evaluation_error.empty() ? "" : "; ") + fault;
+  return verdict;
 }
 
 User SubjectOf(const v1::SubjectAccessReviewSpec& spec) {
@@ -63,8 +70,10 @@ User SubjectOf(const v1::SubjectAccessReviewSpec& spec) {
   return user;
 }
 
+// LocalSubjectAccessReview has the same fields at the same places.
 Value WithVerdict(object::Arena& arena, const Value& review, const auth::Verdict& verdict) {
   v1::SubjectAccessReviewBuilder builder{schema::Subtree(v1::SubjectAccessReview(review))};
+  builder.clear_status();
   auto status = builder.mutable_status();
   status.set_allowed(verdict.decision == auth::Decision::kAllow);
   if (verdict.decision == auth::Decision::kDeny) status.set_denied(true);
@@ -83,70 +92,70 @@ void CheckMetadata(const Value& review, bool local, FieldErrors& errors) {
   }
 }
 
+void CheckLocal(const v1::SubjectAccessReview& review, FieldErrors& errors) {
+  FieldPath path("spec");
+  auto spec = review.spec();
+  if (spec.has_resource_attributes() && spec.resource_attributes().namespace_() != review.metadata().namespace_()) {
+    errors.Invalid(path.Child("resourceAttributes").Child("namespace"), spec.resource_attributes().namespace_(),
+                   "must match metadata.namespace");
+  }
+  if (spec.has_non_resource_attributes()) {
+    errors.Invalid(path.Child("nonResourceAttributes"), ShownPath(spec), "disallowed on this kind of request");
+  }
+}
+
 Result<http::Response> AnswerSubject(RequestContext& context, auth::Authorizer& authorizer, Review kind) {
   TRY_ASSIGN(Value body, DecodeReview(context));
   v1::SubjectAccessReview review(body);
   FieldErrors errors;
-  CheckAttributes(review.spec(), errors);
-  if (kind != Review::kSelf && review.spec().user().empty() && review.spec().groups().empty()) {
-    errors.Invalid(FieldPath("spec").Child("user"), "", "at least one of user or group must be specified");
-  }
-  if (kind == Review::kLocal) {
-    if (review.spec().has_non_resource_attributes()) {
-      errors.Invalid(FieldPath("spec").Child("nonResourceAttributes"), schema::BadValue::Json("{}"), "disallowed on this kind of request");
-    }
-    if (review.spec().has_resource_attributes() && review.spec().resource_attributes().namespace_() != context.info.ns) {
-      errors.Invalid(FieldPath("spec").Child("resourceAttributes").Child("namespace"),
-                     review.spec().resource_attributes().namespace_(), "must match metadata.namespace");
-    }
-  }
+  CheckSpec(review.spec(), kind, errors);
   CheckMetadata(body, kind == Review::kLocal, errors);
+  if (kind == Review::kLocal) CheckLocal(review, errors);
   if (!errors.empty()) return Fail(errors.ToStatus("authorization.k8s.io", "", ""));
-  User user = kind == Review::kSelf ? context.user : SubjectOf(review.spec());
-  return AnswerReview(context, WithVerdict(context.arena(), body, authorizer.Authorize(ToAttributes(review.spec(), user))));
+  return AnswerReview(context, WithVerdict(context.arena(), body, Ask(authorizer, review.spec(), SubjectOf(review.spec()))));
 }
 
 Result<http::Response> AnswerSelf(RequestContext& context, auth::Authorizer& authorizer) {
   TRY_ASSIGN(Value body, DecodeReview(context));
   v1::SelfSubjectAccessReview review(body);
   FieldErrors errors;
-  CheckAttributes(review.spec(), errors);
+  CheckSpec(review.spec(), Review::kSelf, errors);
   CheckMetadata(body, false, errors);
   if (!errors.empty()) return Fail(errors.ToStatus("authorization.k8s.io", "", ""));
-  auth::Verdict verdict = authorizer.Authorize(ToAttributes(review.spec(), context.user));
+  auth::Verdict verdict = Ask(authorizer, review.spec(), context.user);
   v1::SelfSubjectAccessReviewBuilder builder{schema::Subtree(review)};
+  builder.clear_status();
   auto status = builder.mutable_status();
   status.set_allowed(verdict.decision == auth::Decision::kAllow);
   if (verdict.decision == auth::Decision::kDeny) status.set_denied(true);
   if (!verdict.reason.empty()) status.set_reason(verdict.reason);
+  if (!verdict.evaluation_error.empty()) status.set_evaluation_error(verdict.evaluation_error);
   return AnswerReview(context, builder.FreezeInto(context.arena()));
 }
 
 Result<http::Response> AnswerRules(RequestContext& context, auth::RuleResolver& resolver) {
   TRY_ASSIGN(Value body, DecodeReview(context));
-  v1::SelfSubjectRulesReview review(body);
-  if (review.spec().namespace_().empty()) return Fail(BadRequestError("no namespace on request"));
-  std::vector<auth::ResourceRule> resource_rules;
-  std::vector<auth::NonResourceRule> path_rules;
-  std::vector<std::string> faults;
-  resolver.RulesFor(context.user, review.spec().namespace_(), resource_rules, path_rules, faults);
-  v1::SelfSubjectRulesReviewBuilder builder{schema::Subtree(review)};
-  auto status = builder.mutable_status();
-  status.set_incomplete(!faults.empty());
-  for (const auth::ResourceRule& rule : resource_rules) {
+  v1::SelfSubjectRulesReview asked(body);
+  if (asked.spec().namespace_().empty()) return Fail(BadRequestError("no namespace on request"));
+  auth::RuleList rules = resolver.RulesFor(context.user, asked.spec().namespace_());
+  // The answer is a new object: what was asked is not repeated.
+  v1::SelfSubjectRulesReviewBuilder review;
+  auto status = review.mutable_status();
+  status.set_incomplete(rules.incomplete);
+  for (const auth::ResourceRule& rule : rules.resources) {
     auto item = status.add_resource_rules();
     for (const std::string& verb : rule.verbs) item.add_verbs(verb);
     for (const std::string& group : rule.groups) item.add_api_groups(group);
     for (const std::string& resource : rule.resources) item.add_resources(resource);
     for (const std::string& name : rule.resource_names) item.add_resource_names(name);
   }
-  for (const auth::NonResourceRule& rule : path_rules) {
+  for (const auth::NonResourceRule& rule : rules.paths) {
     auto item = status.add_non_resource_rules();
     for (const std::string& verb : rule.verbs) item.add_verbs(verb);
     for (const std::string& url : rule.urls) item.add_non_resource_urls(url);
   }
-  if (!faults.empty()) status.set_evaluation_error(faults.front());
-  return AnswerReview(context, builder.FreezeInto(context.arena()));
+  if (!rules.faults.empty()) status.set_evaluation_error(auth::AggregateText(rules.faults));
+  return AnswerReview(context, review.FreezeInto(context.arena()));
 }
 
 Task<Result<http::Response>> Ready(Result<http::Response> response) { co_return response; }

@@ -2,6 +2,7 @@
 #include "homeostat/api/authentication/v1.h"
 #include "homeostat/api/authentication/v1_builders.h"
 #include "server/metadata.h"
+#include "server/request_chain.h"
 #include "server/subresources/review.h"
 #include "server/subresources/subresources.h"
 
@@ -23,10 +24,10 @@ void FillUser(v1::UserInfoBuilder info, const User& user) {
 }
 
 Result<http::Response> AnswerSelf(RequestContext& context) {
-  TRY_ASSIGN(Value body, DecodeReview(context));
-  v1::SelfSubjectReviewBuilder review{schema::Subtree(v1::SelfSubjectReview(body))};
+  TRY(DecodeReview(context));
+  // The answer is a new object.
+  v1::SelfSubjectReviewBuilder review;
   review.mutable_metadata().set_creation_timestamp(FormatNow(context.runtime()));
-  review.mutable_metadata().clear_managed_fields();
   FillUser(review.mutable_status().mutable_user_info(), context.user);
   return AnswerReview(context, review.FreezeInto(context.arena()));
 }
@@ -40,11 +41,12 @@ Result<http::Response> AnswerToken(RequestContext& context, auth::ServiceAccount
   bool default_audience = audiences.empty();
   if (default_audience) audiences = tokens.options().api_audiences;
   v1::TokenReviewBuilder review{schema::Subtree(asked)};
+  review.clear_status();
   auto status = review.mutable_status();
   auto verified = tokens.Verify(asked.spec().token(), audiences);
   if (verified) {
     status.set_authenticated(true);
-    verified->user.groups.emplace_back(kGroupAuthenticated);
+    AddImpliedGroups(verified->user);
     FillUser(status.mutable_user(), verified->user);
     for (const std::string& audience : verified->audiences) status.add_audiences(audience);
   } else {

@@ -162,6 +162,7 @@ Task<Result<http::Response>> RunLog(std::shared_ptr<const NodeStreams> streams, 
 }  // namespace
 
 void ServeNodeStreams(ApiServer& server, NodeHandlers nodes) {
+  ServeProxies(server, nodes);
   auto streams = std::make_shared<const NodeStreams>(NodeStreams{std::move(nodes)});
   server.HandleResource("", "pods", "log", "get", [streams](RequestContext& context) { return RunLog(streams, context); });
   for (std::string_view verb : {"get", "create"}) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "server/body.h"
+#include "server/change.h"
 #include "server/encode.h"
 #include "server/field_tracking.h"
+#include "server/metadata.h"
 #include "server/options.h"
 
 namespace homeostat::server {
@@ -16,10 +18,15 @@ inline schema::Kind BodyKind(schema::GroupVersionKind gvk, const schema::Type& t
   return kind;
 }
 
-// The decoded body of a POST, with managed fields as upstream leaves them in the answer (none).
+// The decoded body of a POST, with managed fields as of any object that is created.
 inline Result<Value> DecodeReview(RequestContext& context) {
   TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
-  return DecodeBody(context, context.kind(), query.field_validation);
+  TRY_ASSIGN(Value review, DecodeBody(context, context.kind(), query.field_validation));
+  for (std::string_view field : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) {
+    review = SetMetadata(context.arena(), *context.kind().type, review, field, Value());
+  }
+  TRY_ASSIGN(review, EnsureNamespace(context, *context.kind().type, review));
+  return TrackUpdate(context, Value(), review, context.FieldManager(query.field_manager), "");
 }
 
 // The review with its status, as the answer.

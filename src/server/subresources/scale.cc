@@ -133,6 +133,8 @@ Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subreso
   CO_TRY_ASSIGN(Value live, FromStorage(arena, *context.resource, current));
   CO_TRY_ASSIGN(Value live_scale, TrackedScale(context, sub, live));
   CO_TRY_ASSIGN(Value scale, WrittenScale(context, write, live_scale));
+  CO_TRY_ASSIGN(scale, EnsureNamespace(context, Scale::SchemaType(), scale));
+  CO_TRY(CheckNameAndNamespace(context, scale, context.info.name));
   CO_TRY(CheckScale(scale));
   std::string_view uid = MetadataString(scale, "uid");
   if (!uid.empty() && uid != MetadataString(live, "uid")) {
@@ -175,6 +177,7 @@ Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::S
   } else {
     CO_TRY_ASSIGN(query, ParseWriteQuery(context.query, WriteKind::kUpdate));
     CO_TRY_ASSIGN(write.body, DecodeBody(context, ScaleKind(), query.field_validation));
+    CO_TRY_ASSIGN(write.body, EnsureNamespace(context, Scale::SchemaType(), write.body));
     CO_TRY(CheckNameAndNamespace(context, write.body, context.info.name));
   }
   ChangeOptions options;
@@ -192,7 +195,6 @@ Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::S
 
 Task<Result<http::Response>> HandleScale(RequestContext& context) {
   const schema::Subresource* sub = context.kind().FindSubresource("scale");
-  if (sub == nullptr || sub->spec_replicas_path.empty()) co_return Fail(context.NotFound(context.info.name));
   auto handling = context.info.verb == "get" ? GetScale(context, *sub) : WriteScale(context, *sub);
   co_return co_await std::move(handling);
 }

@@ -5,6 +5,8 @@ namespace homeostat::server {
 void ServeSubresources(ApiServer& server, SubresourceParts parts) {
   ServeScale(server);
   ServeBinding(server);
+  ServeEviction(server);
+  ServeProxies(server, nullptr);
   ServeTokenRequest(server, parts);
   ServeAccessReviews(server, parts);
   ServeIdentityReviews(server, parts);

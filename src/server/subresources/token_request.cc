@@ -1,7 +1,11 @@
 // serviceaccounts/NAME/token: a signed token for the service account, for some audiences, some time, and tied to an object.
+#include <algorithm>
+#include <functional>
+
 #include "homeostat/api/authentication/v1.h"
 #include "homeostat/api/authentication/v1_builders.h"
 #include "homeostat/base/ids.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
 #include "server/metadata.h"
 #include "server/subresources/review.h"
@@ -27,98 +31,150 @@ int64_t AskedSeconds(const v1::TokenRequest& request) {
   return request.spec().has_expiration_seconds() ? request.spec().expiration_seconds() : kUsual;
 }
 
-Result<void> CheckRequest(const v1::TokenRequest& request, std::string_view name) {
+Status InvalidRequest(std::string_view name, const std::function<void(schema::FieldErrors&)>& tell) {
   schema::FieldErrors errors;
-  schema::FieldPath path("spec");
+  tell(errors);
+  return errors.ToStatus("authentication.k8s.io", "TokenRequest", name);
+}
+
+// What the request says of the service account must be so.
+Result<void> CheckAccount(RequestContext& context, const v1::TokenRequest& request, std::string_view uid) {
+  const RequestInfo& info = context.info;
+  auto metadata = request.metadata();
+  if (!metadata.uid().empty() && metadata.uid() != uid) {
+    return Fail(ConflictError("authentication.k8s.io", "TokenRequest", info.name,
+                              "the UID in the token request (" + std::string(metadata.uid()) +
+                                  ") does not match the UID of the service account (" + std::string(uid) + ")"));
+  }
+  return {};
+}
+
+Result<void> CheckNames(RequestContext& context, const v1::TokenRequest& request) {
+  const RequestInfo& info = context.info;
+  schema::FieldPath path("metadata");
+  std::string_view name = request.metadata().name(), ns = request.metadata().namespace_();
+  if (!name.empty() && name != info.name) {
+    return Fail(InvalidRequest(info.name, [&](schema::FieldErrors& errors) {
+      errors.Invalid(path.Child("name"), name, "must match the service account name if specified");
+    }));
+  }
+  if (!ns.empty() && ns != info.ns) {
+    return Fail(BadRequestError("the namespace of the provided object does not match the namespace sent on the request"));
+  }
+  return {};
+}
+
+Result<void> CheckExpiration(const v1::TokenRequest& request) {
   int64_t seconds = AskedSeconds(request);
-  if (seconds < kShortest) {
-    errors.Invalid(path.Child("expirationSeconds"), seconds, "may not specify a duration less than 10 minutes");
-  }
-  if (seconds > kLongest) {
-    errors.Invalid(path.Child("expirationSeconds"), seconds, "may not specify a duration larger than 2^32 seconds");
-  }
-  if (errors.empty()) return {};
-  return Fail(errors.ToStatus("authentication.k8s.io", "TokenRequest", name));
+  if (seconds >= kShortest && seconds <= kLongest) return {};
+  return Fail(InvalidRequest("", [&](schema::FieldErrors& errors) {
+    errors.Invalid(schema::FieldPath("spec").Child("expirationSeconds"), seconds,
+                   seconds < kShortest ? "may not specify a duration less than 10 minutes"
+                                       : "may not specify a duration larger than 2^32 seconds");
+  }));
 }
 
 // The object that the token is to be tied to, which must be there, and for a pod must run as this service account.
-Result<void> Bind(RequestContext& context, const v1::BoundObjectReference& reference, std::string_view account,
-                  auth::TokenClaims& claims) {
-  std::string kind(reference.kind()), name(reference.name());
-  std::string_view plural = kind == "Pod" ? "pods" : kind == "Secret" ? "secrets" : kind == "Node" ? "nodes" : "";
-  if (plural.empty() || (reference.api_version() != "v1" && !reference.api_version().empty())) {
-    return Fail(BadRequestError("cannot bind token for serviceaccount to object of type " + std::string(reference.api_version()) +
-                                ", Kind=" + kind));
+Result<void> Bind(RequestContext& context, const v1::BoundObjectReference& reference, auth::TokenClaims& claims) {
+  std::string kind(reference.kind()), name(reference.name()), api_version(reference.api_version());
+  // What is no version at all is of no group either.
+  bool core = std::ranges::count(api_version, '/') != 1;
+  std::string_view plural = !core ? "" : kind == "Pod" ? "pods" : kind == "Secret" ? "secrets" : kind == "Node" ? "nodes" : "";
+  if (plural.empty()) {
+    std::string type = (core ? "/" : "") + api_version + ", Kind=" + kind;
+    return Fail(BadRequestError("cannot bind token to object of type " + type));
   }
   std::string_view ns = kind == "Node" ? std::string_view() : std::string_view(context.info.ns);
   object::DocumentPtr object = context.parts.objects.Get("", plural, ns, name);
   if (!object) return Fail(NotFoundError("", plural, name));
-  std::string_view uid = MetadataString(object->root(), "uid");
-  if (!reference.uid().empty() && reference.uid() != uid) {
-    return Fail(ConflictError("", plural, name, "the UID in the bound object reference (" + std::string(reference.uid()) +
-                                                    ") does not match the UID in record. The object might have been deleted and then recreated"));
-  }
   if (kind == "Pod") {
-    std::string_view runs_as = object->root().Path({"spec", "serviceAccountName"}).AsString();
-    if (runs_as != account) {
-      return Fail(BadRequestError("cannot bind token for serviceaccount \"" + std::string(account) +
-                                  "\" to pod running with different serviceaccount name."));
+    if (object->root().Path({"spec", "serviceAccountName"}).AsString() != context.info.name) {
+      return Fail(BadRequestError("cannot bind token for serviceaccount " + GoQuote(context.info.name) +
+                                  " to pod running with different serviceaccount name."));
     }
     claims.node_name = object->root().Path({"spec", "nodeName"}).AsString();
     if (!claims.node_name.empty()) {
       if (auto node = context.parts.objects.Get("", "nodes", "", claims.node_name)) claims.node_uid = MetadataString(node->root(), "uid");
     }
   }
+  std::string_view uid = MetadataString(object->root(), "uid");
+  if (!reference.uid().empty() && reference.uid() != uid) {
+    return Fail(ConflictError("", kind, name, "the UID in the bound object reference (" + std::string(reference.uid()) +
+                                                  ") does not match the UID in record. The object might have been deleted and then recreated"));
+  }
   claims.bound = {kind, name, std::string(uid)};
   return {};
 }
 
-Result<http::Response> AnswerToken(RequestContext& context, auth::ServiceAccountTokens& tokens) {
-  TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
-  TRY_ASSIGN(Value body, DecodeBody(context, TokenRequestKind(), query.field_validation));
-  v1::TokenRequest request(body);
-  std::string account = context.info.name;
-  object::DocumentPtr document = context.parts.objects.Get("", "serviceaccounts", context.info.ns, account);
-  if (!document) return Fail(context.NotFound(account));
-  TRY(CheckRequest(request, account));
+bool AreAllOf(const std::vector<std::string>& audiences, const std::vector<std::string>& known) {
+  return std::ranges::all_of(audiences, [&](const std::string& one) { return std::ranges::find(known, one) != known.end(); });
+}
 
-  auth::TokenClaims claims;
-  claims.ns = context.info.ns;
-  claims.service_account = account;
-  claims.service_account_uid = MetadataString(document->root(), "uid");
-  for (std::string_view audience : request.spec().audiences()) claims.audiences.emplace_back(audience);
-  if (claims.audiences.empty()) claims.audiences = tokens.options().api_audiences;
-  if (request.spec().has_bound_object_ref()) TRY(Bind(context, request.spec().bound_object_ref(), account, claims));
-  int64_t seconds = AskedSeconds(request);
-  claims.issued = context.runtime().WallNow();
-  bool extend = seconds == kUsualMark && claims.bound.kind == "Pod" && claims.audiences == tokens.options().api_audiences;
-  claims.expires = claims.issued + std::chrono::seconds(extend ? kExtended : seconds);
-  if (extend) claims.warn_after = claims.issued + std::chrono::seconds(kUsualMark);
-  claims.id = NewUuid(context.runtime());
-  TRY_ASSIGN(std::string token, tokens.Issue(claims));
-
+// The request with what the server fills in; the status is for the server alone to say.
+Value Completed(RequestContext& context, const v1::TokenRequest& request, const auth::TokenClaims& claims) {
   v1::TokenRequestBuilder answer{schema::Subtree(request)};
   auto metadata = answer.mutable_metadata();
-  metadata.set_name(account).set_namespace(context.info.ns).set_creation_timestamp(FormatNow(context.runtime()));
+  metadata.set_name(context.info.name).set_namespace(context.info.ns).set_uid(claims.service_account_uid);
+  metadata.set_creation_timestamp(FormatNow(context.runtime()));
   if (request.spec().audiences().empty()) {
     for (const std::string& audience : claims.audiences) answer.mutable_spec().add_audiences(audience);
   }
-  auto status = answer.mutable_status();
-  status.set_token(token);
-  // The client is told the time it asked for, and renews by it.
-  WallTime shown = claims.issued + std::chrono::seconds(seconds);
-  status.set_expiration_timestamp(object::FormatTime(object::Timestamp::FromClock(shown)));
-  Value value = answer.FreezeInto(context.arena());
-  return EncodeAnswer(context, Answer{201, context.work, value, &TokenRequestKind(), nullptr});
+  answer.clear_status();
+  return answer.FreezeInto(context.arena());
 }
 
-Task<Result<http::Response>> Ready(Result<http::Response> response) { co_return response; }
+// What admission has to say: a node gets tokens for its own pods only.
+Task<Result<void>> Admit(RequestContext& context, Value request, bool dry_run) {
+  kinds::RuleContext rules = context.Rules(dry_run, "token");
+  admission::Request admit{admission::Operation::kCreate, context.storage(), "token", context.info.ns, context.info.name,
+                           request, Value(), Value(), rules};
+  auto validate = context.parts.admission.Validate(admit);
+  co_return co_await std::move(validate);
+}
+
+Task<Result<http::Response>> AnswerToken(auth::ServiceAccountTokens& tokens, RequestContext& context) {
+  CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
+  CO_TRY_ASSIGN(Value body, DecodeBody(context, TokenRequestKind(), query.field_validation));
+  v1::TokenRequest request(body);
+  CO_TRY(CheckNames(context, request));
+  object::DocumentPtr account = context.parts.objects.Get("", "serviceaccounts", context.info.ns, context.info.name);
+  if (!account) co_return Fail(context.NotFound(context.info.name));
+
+  auth::TokenClaims claims;
+  claims.ns = context.info.ns;
+  claims.service_account = context.info.name;
+  claims.service_account_uid = MetadataString(account->root(), "uid");
+  CO_TRY(CheckAccount(context, request, claims.service_account_uid));
+  for (std::string_view audience : request.spec().audiences()) claims.audiences.emplace_back(audience);
+  if (claims.audiences.empty()) claims.audiences = tokens.options().api_audiences;
+  CO_TRY(CheckExpiration(request));
+  Value completed = Completed(context, request, claims);
+  auto admit = Admit(context, completed, query.dry_run);
+  CO_TRY(co_await std::move(admit));
+  if (request.spec().has_bound_object_ref()) {
+    CO_TRY(Bind(context, request.spec().bound_object_ref(), claims));
+  }
+
+  int64_t seconds = AskedSeconds(request);
+  claims.issued = claims.not_before = context.runtime().WallNow();
+  bool extend = seconds == kUsualMark && claims.bound.kind == "Pod" && AreAllOf(claims.audiences, tokens.options().api_audiences);
+  claims.expires = claims.issued + std::chrono::seconds(extend ? kExtended : seconds);
+  if (extend) claims.warn_after = claims.issued + std::chrono::seconds(kUsualMark);
+  claims.id = NewUuid(context.runtime());
+  CO_TRY_ASSIGN(std::string token, tokens.Issue(claims));
+  // The client is told the time it asked for, and renews by it.
+  WallTime shown = claims.issued + std::chrono::seconds(seconds);
+  v1::TokenRequestBuilder answer{schema::Subtree(v1::TokenRequest(completed))};
+  answer.mutable_status().set_token(token).set_expiration_timestamp(object::FormatTime(object::Timestamp::FromClock(shown)));
+  Value value = answer.FreezeInto(context.arena());
+  co_return EncodeAnswer(context, Answer{201, context.work, value, &TokenRequestKind(), nullptr});
+}
 
 }  // namespace
 
 void ServeTokenRequest(ApiServer& server, SubresourceParts parts) {
   server.HandleResource("", "serviceaccounts", "token", "create",
-                        [parts](RequestContext& context) { return Ready(AnswerToken(context, parts.tokens)); });
+                        [parts](RequestContext& context) { return AnswerToken(parts.tokens, context); });
 }
 
 }  // namespace homeostat::server

@@ -1,0 +1,254 @@
+// nodes/NAME/proxy, pods/NAME/proxy and services/NAME/proxy: HTTP passed on to what the name means, upgrades included.
+// Source: apimachinery/pkg/util/proxy (the upgrade-aware handler and its rewriting transport).
+#include <algorithm>
+#include <utility>
+
+#include "homeostat/base/text.h"
+#include "http/client.h"
+#include "http/splice.h"
+#include "server/subresources/proxy_html.h"
+#include "server/subresources/proxy_rewrite.h"
+#include "server/subresources/proxy_target.h"
+#include "server/subresources/subresources.h"
+
+namespace homeostat::server {
+namespace {
+
+constexpr Duration kConnectTime = std::chrono::seconds(30);
+constexpr size_t kLargestPage = 4 << 20;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+// The path below …/proxy, decoded; "" when the URL ends there.
+std::string PathBelow(const RequestInfo& info) {
+  std::string path;
+  for (size_t i = 3; i < info.parts.size(); ++i) path += "/" + info.parts[i];
+  if (info.path.ends_with('/') && !path.ends_with('/')) path += "/";
+  return path;
+}
+
+// As Go writes a path: what has a meaning in one stays.
+std::string EncodePath(std::string_view path) {
+  std::string encoded;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (std::string_view("$&+,/:;=@").find(path[i]) != std::string_view::npos) encoded += path[i];
+    else encoded += http::PercentEncode(path.substr(i, 1));
+  }
+  return encoded;
+}
+
+// Fields that belong to one connection, or to this server alone.
+bool StaysHere(const std::string& lower, const http::Request& request) {
+  static constexpr std::string_view kNames[] = {"connection", "proxy-connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
+                                                "te", "trailer", "transfer-encoding", "upgrade", "content-length", "authorization"};
+  if (std::ranges::find(kNames, lower) != std::end(kNames) || lower.starts_with("impersonate-") || lower.starts_with(':')) return true;
+  for (std::string_view line : request.headers.GetAll("Connection")) {
+    std::string options = "," + Lower(line) + ",";
+    std::erase(options, ' ');
+    if (options.find("," + lower + ",") != std::string::npos) return true;
+  }
+  return false;
+}
+
+// The protocol that the client wants to change to; "" if none.
+std::string WantedUpgrade(const http::Request& request) {
+  for (std::string_view line : request.headers.GetAll("Connection")) {
+    if (Lower(line).find("upgrade") != std::string::npos) return std::string(request.headers.Get("Upgrade"));
+  }
+  return "";
+}
+
+std::string HostOf(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  return host.size() > 2 && host.front() == '[' ? host.substr(1, host.size() - 2) : host;
+}
+
+http::Request Forwarded(const RequestContext& context, const std::string& path, const std::string& prefix) {
+  const http::Request& original = context.request;
+  http::Request request;
+  request.method = original.method;
+  request.path = path.empty() ? "/" : EncodePath(path);
+  request.query = original.query;
+  request.body = original.body;
+  for (const auto& [name, value] : original.headers.lines()) {
+    if (!StaysHere(Lower(name), original)) request.headers.Add(name, value);
+  }
+  if (!original.remote_address.empty()) {
+    std::string chain(original.headers.Get("X-Forwarded-For"));
+    request.headers.Set("X-Forwarded-For", chain + (chain.empty() ? "" : ", ") + HostOf(original.remote_address));
+  }
+  request.headers.Set("X-Forwarded-Uri", EncodePath(prefix) + request.path);
+  std::string upgrade = WantedUpgrade(original);
+  if (!upgrade.empty()) {
+    request.headers.Set("Connection", "Upgrade");
+    request.headers.Set("Upgrade", upgrade);
+  }
+  return request;
+}
+
+Result<void> CheckConnect(RequestContext& context) {
+  if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
+  return {};
+}
+
+Task<Result<void>> Admit(RequestContext& context) {
+  kinds::RuleContext rules = context.Rules(false, "proxy");
+  admission::Request admit{admission::Operation::kConnect, context.storage(), "proxy", context.info.ns, context.info.name,
+                           Value(), Value(), Value(), rules};
+  auto validate = context.parts.admission.Validate(admit);
+  co_return co_await std::move(validate);
+}
+
+http::ClientOptions OptionsFor(RequestContext& context, const ProxyTarget& target) {
+  http::ClientOptions options;
+  options.address = target.Authority();
+  options.connect_time = kConnectTime;
+  if (target.tls) {
+    // Pods have certificates of nobody's authority.
+    TlsClientOptions tls;
+    tls.insecure_skip_verify = true;
+    tls.server_name = target.host;
+    tls.clock = &context.runtime();
+    options.tls = tls;
+  }
+  return options;
+}
+
+Status Unreachable(const Status& error) { return ServiceUnavailableError("error trying to reach service: " + error.message()); }
+
+Task<Result<http::Response>> PassUpgrade(RequestContext& context, const ProxyTarget& target, http::Request request) {
+  http::ClientOptions options = OptionsFor(context, target);
+  options.http2 = false;
+  Runtime& runtime = context.runtime();
+  http::Client client(runtime, std::move(options));
+  std::string protocol(request.headers.Get("Upgrade"));
+  auto call = client.Upgrade(std::move(request));
+  auto upgraded = co_await std::move(call);
+  if (!upgraded) co_return Fail(Unreachable(upgraded.error()));
+  if (!upgraded->stream) {
+    if (upgraded->response.code >= 400) co_return std::move(upgraded->response);
+    co_return Fail(Status(500, "", "invalid upgrade response: status code " + std::to_string(upgraded->response.code)));
+  }
+  http::Response response = std::move(upgraded->response);
+  response.code = 101;
+  response.upgrade = protocol;
+  response.headers.Remove("Connection");
+  response.headers.Remove("Upgrade");
+  response.on_stream = [&runtime, back = std::move(upgraded->stream)](std::unique_ptr<Stream> front) mutable {
+    return http::Splice(runtime, std::move(front), std::move(back));
+  };
+  co_return response;
+}
+
+Task<Result<http::Response>> PassRequest(RequestContext& context, const ProxyTarget& target, http::Request request) {
+  http::Client client(context.runtime(), OptionsFor(context, target));
+  auto call = client.Do(std::move(request));
+  auto answer = co_await std::move(call);
+  if (!answer) co_return Fail(Unreachable(answer.error()));
+  co_return *std::move(answer);
+}
+
+Task<Result<http::Response>> AskNode(const NodeHandlers& nodes, std::string node, http::Request request) {
+  http::Handler* handler = nodes ? nodes(node) : nullptr;
+  if (handler == nullptr) {
+    co_return Fail(ServiceUnavailableError("error trying to reach service: node " + GoQuote(node) + " serves no API"));
+  }
+  auto ask = handler->Handle(std::move(request));
+  co_return co_await std::move(ask);
+}
+
+// A body that begins with what was read of it already.
+class Continued : public http::BodyReader {
+ public:
+  Continued(Bytes read, std::unique_ptr<http::BodyReader> rest) : read_(std::move(read)), rest_(std::move(rest)) {}
+  Task<Result<Bytes>> Read() override {
+    if (!read_.empty()) co_return std::exchange(read_, Bytes());
+    auto read = rest_->Read();
+    co_return co_await std::move(read);
+  }
+
+ private:
+  Bytes read_;
+  std::unique_ptr<http::BodyReader> rest_;
+};
+
+bool IsPlainPage(const http::Response& response) {
+  std::string_view type = response.headers.Get("Content-Type");
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  return type == "text/html" && response.headers.Get("Content-Encoding").empty();
+}
+
+// A page with its links led through the proxy; one that is too large goes on as it is.
+Task<Result<http::Response>> RewritePage(ProxyPlace place, http::Response response) {
+  std::string page;
+  for (const Bytes& part : response.body) page += std::string_view(part);
+  while (response.stream && page.size() <= kLargestPage) {
+    auto read = response.stream->Read();
+    CO_TRY_ASSIGN(Bytes piece, co_await std::move(read));
+    if (piece.empty()) response.stream.reset(); else page += std::string_view(piece);
+  }
+  if (response.stream) {
+    response.body.clear();
+    response.stream = std::make_unique<Continued>(Bytes(std::move(page)), std::move(response.stream));
+    co_return response;
+  }
+  response.headers.Remove("Content-Length");
+  response.body.clear();
+  response.body.emplace_back(RewriteHtmlLinks(page, [&place](std::string_view link) { return RewriteLink(place, link); }));
+  co_return response;
+}
+
+http::Response RedirectToSlash(const RequestContext& context) {
+  http::Response response;
+  response.code = 301;
+  std::string location = context.request.path + "/";
+  if (!context.request.query.empty()) location += "?" + context.request.query;
+  response.headers.Set("Location", location);
+  return response;
+}
+
+Task<Result<http::Response>> Proxy(std::shared_ptr<const NodeHandlers> nodes, RequestContext& context) {
+  CO_TRY(CheckConnect(context));
+  CO_TRY_ASSIGN(ProxyTarget target, FindProxyTarget(context));
+  auto admit = Admit(context);
+  CO_TRY(co_await std::move(admit));
+  std::string path = PathBelow(context.info);
+  std::string upgrade = WantedUpgrade(context.request);
+  const std::string& method = context.request.method;
+  if (path.empty() && upgrade.empty() && (method == "GET" || method == "HEAD")) co_return RedirectToSlash(context);
+  std::string prefix = context.info.path.substr(0, context.info.path.size() - path.size());
+  http::Request request = Forwarded(context, path, prefix);
+  if (!target.node.empty()) {
+    auto ask = AskNode(*nodes, target.node, std::move(request));
+    co_return co_await std::move(ask);
+  }
+  if (!upgrade.empty()) {
+    auto pass = PassUpgrade(context, target, std::move(request));
+    co_return co_await std::move(pass);
+  }
+  ProxyPlace place{prefix, target.Authority(), std::string(context.request.headers.Get("Host")), target.tls};
+  auto pass = PassRequest(context, target, std::move(request));
+  CO_TRY_ASSIGN(http::Response response, co_await std::move(pass));
+  bool redirects = response.headers.Has("Location");
+  RewriteResponseHeaders(place, response);
+  if (redirects || method == "HEAD" || !IsPlainPage(response)) co_return response;
+  auto rewrite = RewritePage(std::move(place), std::move(response));
+  co_return co_await std::move(rewrite);
+}
+
+}  // namespace
+
+void ServeProxies(ApiServer& server, NodeHandlers nodes) {
+  auto shared = std::make_shared<const NodeHandlers>(std::move(nodes));
+  for (std::string_view resource : {"nodes", "pods", "services"}) {
+    server.HandleResource("", std::string(resource), "proxy", "*",
+                          [shared](RequestContext& context) { return Proxy(shared, context); });
+  }
+}
+
+}  // namespace homeostat::server
