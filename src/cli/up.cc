@@ -142,6 +142,7 @@ Task<Result<void>> Cluster::StartControlPlane() {
   options.advertise_port = PortOf(address_);
   options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
   options.authority_certificate = pki_.authority.certificate;
+  options.admission_plugins = {options_.enable_admission_plugins, options_.disable_admission_plugins};
   if (auto key = ReadFile(ServiceAccountKeyFile())) options.service_account_key = *key;
   options.save_key = [this](const std::string& pem) {
     if (auto written = WriteFileAtomically(ServiceAccountKeyFile(), pem, 0600); !written) {
@@ -199,8 +200,8 @@ void Cluster::StartClients() {
   if (options_.sim_nodes > 0) {
     node::sim::SimNodesOptions nodes;
     nodes.count = static_cast<size_t>(options_.sim_nodes);
-    // One user stands for all simulated nodes.
-    sim_nodes_ = std::make_unique<node::sim::SimNodes>(runtime_, ClientFor("system:node:simulated", {"system:nodes", "system:masters"}),
+    // One user stands for all simulated nodes; it is none of them.
+    sim_nodes_ = std::make_unique<node::sim::SimNodes>(runtime_, ClientFor("system:simulated-nodes", {"system:masters"}, "simulated"),
                                                        *informers_, nodes);
     sim_nodes_->Start();
   }

@@ -86,6 +86,8 @@ struct Behaviour {
   // graceful_deletion kinds: the period to grant, given what the client asked for (nullopt: nothing).
   std::optional<GracefulDeletion> (*graceful)(RuleContext&, Value object, std::optional<int64_t> requested) = nullptr;
 
+  // Why the object of that name is never deleted by name, as clients are told with 403 before anything is looked up; "": it may be.
+  std::string_view (*undeletable)(std::string_view name) = nullptr;
   // True when something of the kind's own, beside metadata.finalizers, holds a deleted object (a namespace's spec.finalizers).
   bool (*held)(Value object) = nullptr;
   // What else changes when an object is marked for deletion.

@@ -272,6 +272,10 @@ StatusDetails DetailsOf(const RequestContext& context, const Value& object) {
 Task<Result<http::Response>> DeleteObject(RequestContext& context) {
   CO_TRY_ASSIGN(Value body, ReadDeleteOptions(context));
   CO_TRY_ASSIGN(DeleteQuery options, ParseDeleteQuery(context.query, body));
+  if (auto undeletable = context.resource->behaviour->undeletable; undeletable != nullptr) {
+    std::string_view why = undeletable(context.info.name);
+    if (!why.empty()) co_return Fail(ForbiddenError(context.kind().gvk.group, context.kind().plural, context.info.name, why));
+  }
   auto deletion = DeleteOne(context, options, context.info.ns, context.info.name);
   CO_TRY_ASSIGN(DeleteOutcome outcome, co_await std::move(deletion));
   bool shows_object = context.storage().delete_returns_object || (!outcome.removed && !outcome.pending);

@@ -44,9 +44,15 @@ void CheckUpdate(RuleContext&, Value priority_class, Value old, FieldErrors& err
   CheckImmutableField(api::scheduling::v1::PriorityClass::SchemaType(), "preemptionPolicy", priority_class, old, FieldPath(), errors);
 }
 
+// The cluster's own parts run with these. Source: the registry's Delete.
+std::string_view Undeletable(std::string_view name) {
+  bool of_the_system = name == "system-node-critical" || name == "system-cluster-critical";
+  return of_the_system ? "this is a system priority class and cannot be deleted" : "";
+}
+
 }  // namespace
 
 const Behaviour kPriorityClass{.group = "scheduling.k8s.io", .kind = "PriorityClass", .validate_create = CheckNew,
-                               .validate_update = CheckUpdate};
+                               .validate_update = CheckUpdate, .undeletable = Undeletable};
 
 }  // namespace homeostat::kinds

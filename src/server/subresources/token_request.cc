@@ -73,9 +73,7 @@ Result<void> Bind(RequestContext& context, const v1::BoundObjectReference& refer
   return {};
 }
 
-Result<http::Response> AnswerToken(RequestContext& context, auth::ServiceAccountTokens& tokens) {
-  TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
-  TRY_ASSIGN(Value body, DecodeBody(context, TokenRequestKind(), query.field_validation));
+Result<http::Response> AnswerToken(RequestContext& context, auth::ServiceAccountTokens& tokens, Value body) {
   v1::TokenRequest request(body);
   std::string account = context.info.name;
   object::DocumentPtr document = context.parts.objects.Get("", "serviceaccounts", context.info.ns, account);
@@ -112,13 +110,23 @@ Result<http::Response> AnswerToken(RequestContext& context, auth::ServiceAccount
   return EncodeAnswer(context, Answer{201, context.work, value, &TokenRequestKind(), nullptr});
 }
 
-Task<Result<http::Response>> Ready(Result<http::Response> response) { co_return response; }
+Task<Result<http::Response>> HandleToken(RequestContext& context, auth::ServiceAccountTokens& tokens) {
+  CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
+  CO_TRY_ASSIGN(Value body, DecodeBody(context, TokenRequestKind(), query.field_validation));
+  kinds::RuleContext rules = context.Rules(query.dry_run, "token");
+  admission::Request admit{admission::Operation::kCreate, context.storage(), "token", context.info.ns, context.info.name, body, Value(), Value(), rules};
+  auto mutate = context.parts.admission.Mutate(admit);
+  CO_TRY_ASSIGN(admit.object, co_await std::move(mutate));
+  auto validate = context.parts.admission.Validate(admit);
+  CO_TRY(co_await std::move(validate));
+  co_return AnswerToken(context, tokens, admit.object);
+}
 
 }  // namespace
 
 void ServeTokenRequest(ApiServer& server, SubresourceParts parts) {
   server.HandleResource("", "serviceaccounts", "token", "create",
-                        [parts](RequestContext& context) { return Ready(AnswerToken(context, parts.tokens)); });
+                        [parts](RequestContext& context) { return HandleToken(context, parts.tokens); });
 }
 
 }  // namespace homeostat::server
