@@ -70,6 +70,14 @@ bool MayFree(const GroupResource& resource, const Value& object, const Value& ol
 
 bool IsSame(const Value& a, const Value& b) { return quota::IsEqual(quota::ParseAmounts(a), quota::ParseAmounts(b)); }
 
+// Whether there is less of something than before.
+bool Falls(const Amounts& before, const Amounts& after) {
+  return std::ranges::any_of(after, [&](const auto& entry) {
+    auto known = before.find(entry.first);
+    return known != before.end() && entry.second < known->second;
+  });
+}
+
 }  // namespace
 
 class ResourceQuotaController::Around : public quota::Surroundings {
@@ -141,9 +149,13 @@ Task<void> ResourceQuotaController::Resync() {
   }
 }
 
-// Changes of the status are the server's charges and this controller's own.
 void ResourceQuotaController::QuotaChanged(const sdk::Change& change) {
-  if (!change.current) return;
+  if (!change.current) {
+    charged_.erase(sdk::meta::Key(change.previous->root()));
+    return;
+  }
+  auto used = [](const object::DocumentPtr& quota) { return quota::ParseAmounts(quota->root().Get("status").Get("used")); };
+  if (change.previous && Falls(used(change.current), used(change.previous))) charged_[sdk::meta::Key(change.current->root())] = runtime_.Now();
   auto hard = [](const object::DocumentPtr& quota) { return quota->root().Get("spec").Get("hard"); };
   if (change.previous && IsSame(hard(change.previous), hard(change.current))) return;
   controller_.Enqueue(sdk::meta::Key(change.current->root()));
@@ -189,7 +201,14 @@ Task<Result<sdk::ReconcileOutcome>> ResourceQuotaController::Reconcile(std::stri
   Amounts hard = quota::ParseAmounts(root.Get("spec").Get("hard"));
   // What can't be counted stays as it is.
   Amounts used = quota::ParseAmounts(status.Get("used"));
-  for (const auto& [name, amount] : Count(root, hard)) used.insert_or_assign(name, amount);
+  Amounts counted = Count(root, hard);
+  auto charged = charged_.find(key);
+  if (charged != charged_.end()) {
+    Duration since = runtime_.Now() - charged->second;
+    if (since < options_.settle && Falls(used, counted)) co_return sdk::ReconcileOutcome{options_.settle - since};
+    if (since >= options_.settle) charged_.erase(charged);
+  }
+  for (const auto& [name, amount] : counted) used.insert_or_assign(name, amount);
   used = quota::Mask(used, quota::NamesOf(hard));
   bool same = status.Get("hard") && status.Get("used") && quota::IsEqual(hard, quota::ParseAmounts(status.Get("hard"))) &&
               quota::IsEqual(used, quota::ParseAmounts(status.Get("used")));

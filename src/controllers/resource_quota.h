@@ -14,6 +14,8 @@ namespace homeostat::controllers {
 struct ResourceQuotaOptions {
   int workers = 5;
   Duration resync = std::chrono::minutes(5);
+  // What was charged for so lately may not be stored yet: until then no less is written than is there.
+  Duration settle = std::chrono::milliseconds(500);
   // What can be counted, one version each. Empty: every built-in, stored, namespaced kind but events.
   std::vector<const schema::Kind*> kinds;
 };
@@ -41,6 +43,7 @@ class ResourceQuotaController {
   sdk::Informer& quotas_;
   std::map<quota::GroupResource, sdk::Informer*> counted_;
   std::unique_ptr<Around> around_;
+  std::map<std::string, MonotonicTime> charged_;  // when a quota's use was last seen to rise
   sdk::Controller controller_;
   TaskGroup group_;
 };
