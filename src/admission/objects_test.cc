@@ -13,6 +13,7 @@ using IngressTest = PluginTest;
 using NodeTaintTest = PluginTest;
 using CertificatesTest = PluginTest;
 using OwnersTest = PluginTest;
+using OptionalTest = PluginTest;
 
 TEST_F(PluginsTest, InOrderAndByChoice) {
   Chain usual;
@@ -142,6 +143,27 @@ TEST_F(OwnersTest, WhoHoldsUpAnOwnerMayFinalizeIt) {
   authorizer_.allowed = {"update deployments/finalizers d", "delete secrets s"};
   EXPECT_EQ(Run(*plugin, {kOwned}).error, "");
   EXPECT_EQ(Run(*plugin, {kOwned, kPlain, "", Operation::kUpdate}).error, "");
+}
+
+TEST_F(OptionalTest, Pods) {
+  constexpr std::string_view kPod =
+      "{metadata: {name: p}, spec: {containers: [{name: c, image: x, imagePullPolicy: Never, resources: {requests: {example.com/gpu: 1, cpu: 1}}}], affinity: "
+      "{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}}}";
+  auto pull = MakeAlwaysPullImages(Parts()), tolerate = MakeExtendedResourceToleration(Parts()), spread = MakeLimitPodHardAntiAffinityTopology(Parts());
+  EXPECT_EQ(At(Run(*pull, {kPod}).object, "spec.containers.0.imagePullPolicy"), "\"Always\"");
+  EXPECT_EQ(At(Run(*pull, {kPod, kPod, "", Operation::kUpdate}).object, "spec.containers.0.imagePullPolicy"), "\"Never\"");
+  EXPECT_EQ(At(Run(*tolerate, {kPod}).object, "spec.tolerations"), R"([{"key":"example.com/gpu","operator":"Exists","effect":"NoSchedule"}])");
+  EXPECT_EQ(Run(*spread, {kPod}).error,
+            "pods \"p\" is forbidden: affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key kubernetes.io/hostname is allowed");
+  auto deny = MakeAlwaysDeny(Parts());
+  EXPECT_EQ(Run(*deny, {kPod}).error, "pods \"p\" is forbidden: admission control is denying all modifications");
+}
+
+TEST_F(OptionalTest, ExternalAddressesStayButDontCome) {
+  constexpr std::string_view kWith = "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {externalIPs: [1.2.3.4]}}";
+  auto plugin = MakeDenyServiceExternalIPs(Parts());
+  EXPECT_EQ(Run(*plugin, {kWith}).error, "services \"s\" is forbidden: Use of external IPs is denied by admission control");
+  EXPECT_EQ(Run(*plugin, {kWith, kWith, "", Operation::kUpdate}).error, "");
 }
 
 }  // namespace

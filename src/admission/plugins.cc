@@ -14,16 +14,16 @@ struct Entry {
 // Source: kubeapiserver's AllOrderedPlugins and DefaultOffAdmissionPlugins. Those of features that are off do nothing there, and
 // are left out of the default here.
 constexpr Entry kPlugins[] = {
-    {"AlwaysAdmit"},
+    {"AlwaysAdmit", MakeAlwaysAdmit},
     {"NamespaceAutoProvision"},
     {"NamespaceLifecycle", MakeNamespaceLifecycle, true},
-    {"NamespaceExists"},
-    {"LimitPodHardAntiAffinityTopology"},
+    {"NamespaceExists", MakeNamespaceExists},
+    {"LimitPodHardAntiAffinityTopology", MakeLimitPodHardAntiAffinityTopology},
     {"LimitRanger", MakeLimitRanger, true},
     {"ServiceAccount", MakeServiceAccount, true},
     {"NodeRestriction", MakeNodeRestriction},
     {"TaintNodesByCondition", MakeTaintNodesByCondition, true},
-    {"AlwaysPullImages"},
+    {"AlwaysPullImages", MakeAlwaysPullImages},
     {"ImagePolicyWebhook"},
     {"PodSecurity", MakePodSecurity, true},
     {"PodNodeSelector"},
@@ -31,7 +31,7 @@ constexpr Entry kPlugins[] = {
     {"DefaultTolerationSeconds", MakeDefaultTolerationSeconds, true},
     {"PodTolerationRestriction"},
     {"EventRateLimit"},
-    {"ExtendedResourceToleration"},
+    {"ExtendedResourceToleration", MakeExtendedResourceToleration},
     {"DefaultStorageClass", MakeDefaultStorageClass, true},
     {"StorageObjectInUseProtection", MakeStorageObjectInUseProtection, true},
     {"PodGroupProtection"},
@@ -43,7 +43,7 @@ constexpr Entry kPlugins[] = {
     {"ClusterTrustBundleAttest", MakeClusterTrustBundleAttest, true},
     {"CertificateSubjectRestriction", MakeCertificateSubjectRestriction, true},
     {"DefaultIngressClass", MakeDefaultIngressClass, true},
-    {"DenyServiceExternalIPs"},
+    {"DenyServiceExternalIPs", MakeDenyServiceExternalIPs},
     {"PodTopologyLabels", MakePodTopologyLabels, true},
     {"PodGroupWorkloadExists"},
     {"NodeDeclaredFeatureValidator", MakeNodeDeclaredFeatureValidator, true},
@@ -54,7 +54,7 @@ constexpr Entry kPlugins[] = {
     {"ValidatingAdmissionPolicy"},
     {"ValidatingAdmissionWebhook"},
     {"ResourceQuota", MakeResourceQuota, true},
-    {"AlwaysDeny"},
+    {"AlwaysDeny", MakeAlwaysDeny},
 };
 
 bool Contains(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }

@@ -51,5 +51,12 @@ std::unique_ptr<Plugin> MakePodTopologyLabels(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeNodeDeclaredFeatureValidator(const PluginParts& parts);
 std::unique_ptr<Plugin> MakePodResizeValidator(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeResourceQuota(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeAlwaysAdmit(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeAlwaysDeny(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeAlwaysPullImages(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeDenyServiceExternalIPs(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeExtendedResourceToleration(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeLimitPodHardAntiAffinityTopology(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeNamespaceExists(const PluginParts& parts);
 
 }  // namespace homeostat::admission
