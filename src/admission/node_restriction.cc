@@ -9,6 +9,7 @@
 #include "admission/pod_references.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/base/text.h"
+#include "homeostat/schema/diff.h"
 #include "kinds/certificates/certificates.h"
 #include "kinds/edit.h"
 #include "kinds/internal_json.h"
@@ -197,7 +198,7 @@ class Check {
       });
     };
     Value old = rest(request_.old_object), now = rest(request_.object);
-    if (object::Equal(old, now)) return {};
+    if (schema::IsEqual(types::kPersistentVolumeClaim, old, now)) return {};
     return RefuseNode(" is not allowed to update fields other than status.quantity and status.conditions: " +
                       kinds::InternalDiff(types::kPersistentVolumeClaim, old, now));
   }
