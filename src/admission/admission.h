@@ -1,8 +1,9 @@
 // Admission: plugins that may change or refuse a write after it was decoded and authorized. Order is upstream's
-// (admission-plugins.tsv). Each plugin is a file of its own.
+// (plugins.cc). Each plugin is a file of its own.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ namespace homeostat::admission {
 
 enum class Operation : uint8_t { kCreate, kUpdate, kDelete, kConnect };
 
+// What upstream calls the attributes of a request.
 struct Request {
   Operation operation;
   const schema::Kind& kind;          // storage version of the resource written to
@@ -24,17 +26,44 @@ struct Request {
   object::Value object;              // absent on delete and connect; of subresource_kind's type where that differs
   object::Value old_object;          // update and delete
   object::Value options;             // create, update or delete options; for connect the subresource's options
-  kinds::RuleContext& context;       // arena, user, clock, reader, warnings
+  kinds::RuleContext& context;       // arena, user, clock, reader, warnings, dry run
+
+  // Whether it writes to that resource, or to a subresource of it.
+  bool Is(std::string_view group, std::string_view plural) const { return kind.plural == plural && kind.gvk.group == group; }
+  // Whether it writes to an object of that resource itself.
+  bool IsWhole(std::string_view group, std::string_view plural) const { return subresource.empty() && Is(group, plural); }
+  bool creates() const { return operation == Operation::kCreate; }
+  bool updates() const { return operation == Operation::kUpdate; }
+  const User& user() const { return context.user; }
+  object::Arena& arena() const { return context.arena; }
 };
 
+// The refusal of a plugin: 403 about the object, under its generateName while it has no name.
+Status Forbid(const Request& request, std::string_view why);
+// Several faults as Go's aggregate prints them: alone as it is, more in brackets, repeated ones once.
+std::string JoinFaults(std::span<const std::string> faults);
+
+// Loop only.
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
+  // Asked before every write, for both hooks: must be cheap.
   virtual bool Handles(const Request& request) const = 0;
   // The object to go on with (request.object if nothing is to change), or the refusal, mostly Forbidden.
   virtual Task<Result<object::Value>> Mutate(const Request& request) { co_return request.object; }
   virtual Task<Result<void>> Validate(const Request&) { co_return {}; }
+};
+
+// A plugin that has nothing to wait for.
+class PlainPlugin : public Plugin {
+ public:
+  virtual Result<object::Value> MutateNow(const Request& request) { return request.object; }
+  virtual Result<void> ValidateNow(const Request&) { return {}; }
+
+ private:
+  Task<Result<object::Value>> Mutate(const Request& request) final { co_return MutateNow(request); }
+  Task<Result<void>> Validate(const Request& request) final { co_return ValidateNow(request); }
 };
 
 // Runs the plugins in order.
@@ -43,6 +72,8 @@ class Chain {
   void Add(std::unique_ptr<Plugin> plugin) { plugins_.push_back(std::move(plugin)); }
   Task<Result<object::Value>> Mutate(const Request& request);
   Task<Result<void>> Validate(const Request& request);
+  // Names in order.
+  std::vector<std::string_view> names() const;
 
  private:
   std::vector<std::unique_ptr<Plugin>> plugins_;

@@ -1,6 +1,27 @@
+#include <algorithm>
+
 #include "admission/admission.h"
 
 namespace homeostat::admission {
+
+Status Forbid(const Request& request, std::string_view why) {
+  std::string_view name = request.name;
+  object::Value metadata = request.object.Get("metadata");
+  if (name.empty()) name = metadata.Get("name").AsString();
+  if (name.empty()) name = metadata.Get("generateName").AsString();
+  return ForbiddenError(request.kind.gvk.group, request.kind.plural, name.empty() ? "Unknown" : name, why);
+}
+
+std::string JoinFaults(std::span<const std::string> faults) {
+  std::vector<std::string_view> distinct;
+  for (const std::string& fault : faults) {
+    if (std::ranges::find(distinct, fault) == distinct.end()) distinct.push_back(fault);
+  }
+  if (distinct.size() == 1) return std::string(distinct.front());
+  std::string joined = "[";
+  for (size_t i = 0; i < distinct.size(); ++i) joined.append(i > 0 ? ", " : "").append(distinct[i]);
+  return joined + "]";
+}
 
 Task<Result<object::Value>> Chain::Mutate(const Request& request) {
   Request current = request;
@@ -19,6 +40,12 @@ Task<Result<void>> Chain::Validate(const Request& request) {
     CO_TRY(co_await std::move(validate));
   }
   co_return Done();
+}
+
+std::vector<std::string_view> Chain::names() const {
+  std::vector<std::string_view> names;
+  for (const std::unique_ptr<Plugin>& plugin : plugins_) names.push_back(plugin->name());
+  return names;
 }
 
 }  // namespace homeostat::admission

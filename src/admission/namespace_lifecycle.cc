@@ -1,5 +1,6 @@
 // NamespaceLifecycle: nothing is created in a namespace that is not there or is going; the namespaces the cluster lives
 // in can't be deleted.
+// Source of the rules and texts: apiserver's admission/plugin/namespace/lifecycle.
 #include "admission/plugins.h"
 
 namespace homeostat::admission {
@@ -7,46 +8,36 @@ namespace {
 
 using object::Value;
 
-class NamespaceLifecycle : public Plugin {
+class NamespaceLifecycle : public PlainPlugin {
  public:
   explicit NamespaceLifecycle(const PluginParts& parts) : objects_(parts.objects) {}
   std::string_view name() const override { return "NamespaceLifecycle"; }
 
-  bool Handles(const Request& request) const override {
-    return request.operation == Operation::kCreate || request.operation == Operation::kDelete;
-  }
+  bool Handles(const Request& request) const override { return request.operation != Operation::kConnect; }
 
-  Task<Result<Value>> Mutate(const Request& request) override {
-    if (request.operation == Operation::kDelete) CO_TRY(CheckDelete(request));
-    else CO_TRY(CheckCreate(request));
-    co_return request.object;
+  Result<Value> MutateNow(const Request& request) override {
+    if (request.operation == Operation::kDelete) TRY(CheckDelete(request));
+    else TRY(CheckWrite(request));
+    return request.object;
   }
 
  private:
-  static bool IsNamespace(const Request& request) { return request.kind.gvk.group.empty() && request.kind.plural == "namespaces"; }
-
-  static bool IsReview(std::string_view plural) { return plural == "localsubjectaccessreviews"; }
-
-  Result<void> CheckDelete(const Request& request) const {
-    if (!IsNamespace(request)) return {};
+  static Result<void> CheckDelete(const Request& request) {
+    if (!request.Is("", "namespaces")) return {};
     for (std::string_view kept : {"default", "kube-system", "kube-public"}) {
-      if (request.name == kept) {
-        return Fail(ForbiddenError("", "namespaces", request.name, "this namespace may not be deleted"));
-      }
+      if (request.name == kept) return Fail(ForbiddenError("", "namespaces", request.name, "this namespace may not be deleted"));
     }
     return {};
   }
 
-  Result<void> CheckCreate(const Request& request) const {
-    if (!request.kind.namespaced || request.ns.empty() || IsReview(request.kind.plural)) return {};
+  Result<void> CheckWrite(const Request& request) const {
+    // Whether a namespace exists is not to be learnt by asking what one may do in it.
+    bool review = request.Is("authorization.k8s.io", "localsubjectaccessreviews");
+    if (request.ns.empty() || request.Is("", "namespaces") || review) return {};
     object::DocumentPtr ns = objects_.Get("", "namespaces", "", request.ns);
     if (!ns) return Fail(NotFoundError("", "namespaces", request.ns));
-    bool terminating = ns->root().Path({"status", "phase"}).AsString() == "Terminating" ||
-                       ns->root().Path({"metadata", "deletionTimestamp"});
-    if (!terminating || !request.subresource.empty()) return {};
-    Status refusal = ForbiddenError(request.kind.gvk.group, request.kind.plural, request.name,
-                                    "unable to create new content in namespace " + std::string(request.ns) +
-                                        " because it is being terminated");
+    if (!request.creates() || ns->root().Path({"status", "phase"}).AsString() != "Terminating") return {};
+    Status refusal = Forbid(request, "unable to create new content in namespace " + std::string(request.ns) + " because it is being terminated");
     StatusDetails details = refusal.details();
     details.causes.push_back({"NamespaceTerminating", "namespace " + std::string(request.ns) + " is being terminated",
                               "metadata.namespace"});

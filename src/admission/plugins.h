@@ -1,5 +1,7 @@
-// The admission plugins that are on by default, in upstream's order.
+// The admission plugins by upstream's names and in its order, and which of them a server runs.
 #pragma once
+
+#include <functional>
 
 #include "admission/admission.h"
 #include "auth/authorizer.h"
@@ -7,16 +9,54 @@
 
 namespace homeostat::admission {
 
+// Everything must outlive the chain.
 struct PluginParts {
   Runtime& runtime;
   const kinds::ObjectReader& objects;
   auth::Authorizer& authorizer;
+  // The served kind of that name; null if there is none.
+  std::function<const schema::Kind*(std::string_view group, std::string_view version, std::string_view kind)> find_kind;
+  // Writes the status of a ResourceQuota that was read before, as the server itself; fails with a conflict if it has changed.
+  std::function<Task<Result<void>>(object::DocumentPtr quota)> update_quota_status;
 };
 
-void AddDefaultPlugins(Chain& chain, const PluginParts& parts);
+// Beyond those that are on by default, by name; both as kube-apiserver's flags of that name.
+struct PluginChoice {
+  std::vector<std::string> enable, disable;
+};
+
+// Adds the plugins that are on to the chain. An error, as people read it, for names that are not known or chosen both ways.
+Result<void> AddPlugins(Chain& chain, const PluginParts& parts, const PluginChoice& choice = {});
 
 // One maker per plugin; each is described at its implementation.
 std::unique_ptr<Plugin> MakeNamespaceLifecycle(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeLimitRanger(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeServiceAccount(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeNodeRestriction(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeTaintNodesByCondition(const PluginParts& parts);
+std::unique_ptr<Plugin> MakePodSecurity(const PluginParts& parts);
+std::unique_ptr<Plugin> MakePriority(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeDefaultTolerationSeconds(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeDefaultStorageClass(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeStorageObjectInUseProtection(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeOwnerReferencesPermissionEnforcement(const PluginParts& parts);
+std::unique_ptr<Plugin> MakePersistentVolumeClaimResize(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeRuntimeClass(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeCertificateApproval(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeCertificateSigning(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeClusterTrustBundleAttest(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeCertificateSubjectRestriction(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeDefaultIngressClass(const PluginParts& parts);
+std::unique_ptr<Plugin> MakePodTopologyLabels(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeNodeDeclaredFeatureValidator(const PluginParts& parts);
+std::unique_ptr<Plugin> MakePodResizeValidator(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeResourceQuota(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeAlwaysAdmit(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeAlwaysDeny(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeAlwaysPullImages(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeDenyServiceExternalIPs(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeExtendedResourceToleration(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeLimitPodHardAntiAffinityTopology(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeNamespaceExists(const PluginParts& parts);
 
 }  // namespace homeostat::admission

@@ -1,7 +1,10 @@
-// ServiceAccount: every pod runs as a service account that exists, with a token for it mounted where clients look for one.
+// ServiceAccount: every pod runs as a service account that exists, with a token for it mounted where clients look for one; it uses no
+// secrets but its account's, where the account says so.
+// Source of the rules and texts: plugin/pkg/admission/serviceaccount.
 #include <algorithm>
 
 #include "admission/plugins.h"
+#include "admission/pod_references.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/base/ids.h"
@@ -17,6 +20,9 @@ using object::Value;
 
 constexpr std::string_view kMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+constexpr std::string_view kDefault = "default";
+constexpr int kAttempts = 10;
+constexpr std::string_view kEnforceMountable = "kubernetes.io/enforce-mountable-secrets";
 // An hour and some seconds, by which the server sees that the lifetime was not chosen by hand.
 constexpr int64_t kTokenSeconds = 3607;
 
@@ -48,30 +54,96 @@ void AddTokenVolume(PodBuilder& pod, std::string_view name) {
   item.mutable_field_ref().set_api_version("v1").set_field_path("metadata.namespace");
 }
 
+// Why a pod refers to a secret that its account does not list; "" if it doesn't. what: how messages call the containers.
+std::string UnlistedSecret(const Value& containers, std::string_view what, const Value& account) {
+  std::string of_account = "is not allowed because service account " + std::string(account.Path({"metadata", "name"}).AsString()) +
+                           " does not reference that secret";
+  auto listed = [&](std::string_view name) {
+    return std::ranges::any_of(account.Get("secrets").items(), [&](const Value& secret) { return secret.Get("name").AsString() == name; });
+  };
+  for (const Value& container : containers.items()) {
+    std::string of_container = std::string(what) + " " + std::string(container.Get("name").AsString());
+    for (const Value& variable : container.Get("env").items()) {
+      Value secret = variable.Get("valueFrom").Get("secretKeyRef");
+      if (!secret || listed(secret.Get("name").AsString())) continue;
+      return of_container + " with envVar " + std::string(variable.Get("name").AsString()) + " referencing secret.secretName=\"" +
+             std::string(secret.Get("name").AsString()) + "\" " + of_account;
+    }
+    for (const Value& source : container.Get("envFrom").items()) {
+      Value secret = source.Get("secretRef");
+      if (!secret || listed(secret.Get("name").AsString())) continue;
+      return of_container + " with envFrom referencing secret.secretName=\"" + std::string(secret.Get("name").AsString()) + "\" " + of_account;
+    }
+  }
+  return {};
+}
+
+// What of the pod the account does not list, secrets and pull secrets.
+std::string UnlistedReference(const Value& pod, const Value& account) {
+  Value spec = pod.Get("spec");
+  std::string name(account.Path({"metadata", "name"}).AsString());
+  auto listed = [&](std::string_view list, std::string_view wanted) {
+    return std::ranges::any_of(account.Get(list).items(), [&](const Value& secret) { return secret.Get("name").AsString() == wanted; });
+  };
+  for (const Value& volume : spec.Get("volumes").items()) {
+    Value secret = volume.Get("secret");
+    std::string wanted(secret.Get("secretName").AsString());
+    if (secret && !listed("secrets", wanted)) {
+      return "volume with secret.secretName=\"" + wanted + "\" is not allowed because service account " + name + " does not reference that secret";
+    }
+  }
+  for (auto [list, what] : {std::pair("initContainers", "init container"), std::pair("containers", "container")}) {
+    std::string fault = UnlistedSecret(spec.Get(list), what, account);
+    if (!fault.empty()) return fault;
+  }
+  Value pull = spec.Get("imagePullSecrets");
+  for (size_t i = 0; i < pull.size(); ++i) {
+    std::string wanted(pull.At(i).Get("name").AsString());
+    if (listed("imagePullSecrets", wanted)) continue;
+    return "imagePullSecrets[" + std::to_string(i) + "].name=\"" + wanted + "\" is not allowed because service account " + name +
+           " does not reference that imagePullSecret";
+  }
+  return {};
+}
+
+// As Go's ParseBool.
+bool IsTrue(std::string_view text) {
+  return text == "1" || text == "t" || text == "T" || text == "true" || text == "TRUE" || text == "True";
+}
+
 class ServiceAccountPlugin : public Plugin {
  public:
   explicit ServiceAccountPlugin(const PluginParts& parts) : runtime_(parts.runtime), objects_(parts.objects) {}
   std::string_view name() const override { return "ServiceAccount"; }
 
   bool Handles(const Request& request) const override {
-    return request.operation == Operation::kCreate && request.subresource.empty() && request.kind.gvk.group.empty() &&
-           request.kind.plural == "pods";
+    if (!request.Is("", "pods")) return false;
+    return request.subresource.empty() ? request.creates() : request.updates() && request.subresource == "ephemeralcontainers";
   }
 
-  Task<Result<Value>> Mutate(const Request& request) override { co_return Complete(request); }
+  // The account that every namespace has comes a moment after the namespace.
+  Task<Result<Value>> Mutate(const Request& request) override {
+    bool waits = request.creates() && !IsMirror(request.object) && AccountNameOf(request.object) == kDefault;
+    for (int attempt = 1; waits && attempt < kAttempts; ++attempt) {
+      if (objects_.Get("", "serviceaccounts", request.ns, kDefault)) break;
+      auto pause = Sleep(runtime_, std::chrono::milliseconds(100 + runtime_.Random() % 100));
+      co_await std::move(pause);
+    }
+    co_return MutateNow(request);
+  }
+  Task<Result<void>> Validate(const Request& request) override { co_return ValidateNow(request); }
 
  private:
-  Result<Value> Complete(const Request& request) const {
+  Result<Value> MutateNow(const Request& request) const {
+    if (!request.creates()) return request.object;
     Pod pod(request.object);
-    if (pod.metadata().annotations().contains(kMirrorAnnotation)) return CheckMirror(request, pod);
-    std::string account_name(pod.spec().service_account_name().empty() ? std::string_view("default")
-                                                                       : pod.spec().service_account_name());
-    object::DocumentPtr document = objects_.Get("", "serviceaccounts", request.ns, account_name);
-    if (!document) {
-      return Fail(ForbiddenError("", "pods", request.name,
-                                 "error looking up service account " + std::string(request.ns) + "/" + account_name +
-                                     ": serviceaccount \"" + account_name + "\" not found"));
+    // What the node made is to stay as it is.
+    if (IsMirror(request.object)) {
+      TRY(CheckMirror(request));
+      return request.object;
     }
+    std::string_view account_name = AccountNameOf(request.object);
+    TRY_ASSIGN(object::DocumentPtr document, FindAccount(request, account_name));
     ServiceAccount account(document->root());
     PodBuilder builder{schema::Subtree(pod)};
     auto spec = builder.mutable_spec();
@@ -81,23 +153,68 @@ class ServiceAccountPlugin : public Plugin {
     if (pod.spec().image_pull_secrets().empty()) {
       for (auto secret : account.image_pull_secrets()) spec.add_image_pull_secrets().set_name(secret.name());
     }
-    return builder.FreezeInto(request.context.arena);
+    Request changed = request;
+    changed.object = builder.FreezeInto(request.arena());
+    TRY(ValidateNow(changed));
+    return changed.object;
+  }
+
+  Result<void> ValidateNow(const Request& request) const {
+    if (request.creates() && IsMirror(request.object)) return CheckMirror(request);
+    std::string_view account_name = request.object.Path({"spec", "serviceAccountName"}).AsString();
+    if (account_name.empty()) {
+      return Fail(Forbid(request, "no service account specified for pod " + std::string(request.ns) + "/" +
+                                      std::string(request.object.Path({"metadata", "name"}).AsString())));
+    }
+    TRY_ASSIGN(object::DocumentPtr account, FindAccount(request, account_name));
+    if (!IsTrue(account->root().Path({"metadata", "annotations", kEnforceMountable}).AsString())) return {};
+    if (request.creates()) {
+      std::string fault = UnlistedReference(request.object, account->root());
+      return fault.empty() ? Result<void>() : Fail(Forbid(request, fault));
+    }
+    std::string fault = UnlistedSecret(request.object.Path({"spec", "ephemeralContainers"}), "ephemeral container", account->root());
+    // Upstream gives this one no wrapping of its own.
+    return fault.empty() ? Result<void>() : Fail(Status(500, "", fault));
+  }
+
+  static std::string_view AccountNameOf(const Value& pod) {
+    std::string_view name = pod.Path({"spec", "serviceAccountName"}).AsString();
+    return name.empty() ? kDefault : name;
+  }
+  static bool IsMirror(const Value& pod) { return static_cast<bool>(pod.Path({"metadata", "annotations", kMirrorAnnotation})); }
+
+  Result<object::DocumentPtr> FindAccount(const Request& request, std::string_view name) const {
+    object::DocumentPtr document = objects_.Get("", "serviceaccounts", request.ns, name);
+    if (document) return document;
+    std::string text(name);
+    return Fail(Forbid(request, "error looking up service account " + std::string(request.ns) + "/" + text + ": serviceaccount \"" + text +
+                                    "\" not found"));
   }
 
   // A mirror of a static pod must not use what only the API can give.
-  Result<Value> CheckMirror(const Request& request, const Pod& pod) const {
-    if (!pod.spec().service_account_name().empty()) {
-      return Fail(ForbiddenError("", "pods", request.name, "a mirror pod may not reference service accounts"));
+  static Result<void> CheckMirror(const Request& request) {
+    const Value& pod = request.object;
+    if (!pod.Path({"spec", "serviceAccountName"}).AsString().empty()) {
+      return Fail(Forbid(request, "a mirror pod may not reference service accounts"));
     }
-    for (auto volume : pod.spec().volumes()) {
-      if (volume.has_secret()) return Fail(ForbiddenError("", "pods", request.name, "a mirror pod may not reference secrets"));
+    if (ReferencesSecrets(pod)) return Fail(Forbid(request, "a mirror pod may not reference secrets"));
+    for (const Value& volume : pod.Path({"spec", "volumes"}).items()) {
+      for (const Value& source : volume.Path({"projected", "sources"}).items()) {
+        if (source.Get("serviceAccountToken")) return Fail(Forbid(request, "a mirror pod may not use ServiceAccountToken volume projections"));
+      }
     }
-    return request.object;
+    return {};
   }
 
   void MountToken(PodBuilder& builder, const Pod& pod) const {
     std::string volume = "kube-api-access-" + RandomSuffix(runtime_, 5);
-    bool needed = false;
+    bool needed = false, known = false;
+    for (auto existing : pod.spec().volumes()) {
+      if (!existing.name().starts_with("kube-api-access-")) continue;
+      volume = existing.name();
+      known = true;
+      break;
+    }
     size_t index = 0;
     for (Container container : pod.spec().init_containers()) {
       if (!MountsToken(container)) {
@@ -114,7 +231,7 @@ class ServiceAccountPlugin : public Plugin {
       }
       ++index;
     }
-    if (needed) AddTokenVolume(builder, volume);
+    if (needed && !known) AddTokenVolume(builder, volume);
   }
 
   template <class ContainerBuilder>

@@ -32,6 +32,10 @@ void AddUp(CLI::App& app, UpOptions& options) {
   flag("containerd-socket", options.containerd_socket, "An existing containerd to use in place of our own");
   flag("kubeconfig", options.kubeconfig, "Where to write the administrator's kubeconfig (mode 0600)");
   flag("service-cidr", options.service_cidr, "Range of the services' addresses")->capture_default_str();
+  flag("enable-admission-plugins", options.enable_admission_plugins, "Admission plugins to run beside those that are on by default, comma separated")
+      ->delimiter(',')
+      ->capture_default_str();
+  flag("disable-admission-plugins", options.disable_admission_plugins, "Admission plugins not to run, comma separated")->delimiter(',');
   flag("controllers", options.controllers, "Run the controllers")->capture_default_str();
   flag("scheduler", options.scheduler, "Run the scheduler")->capture_default_str();
   flag("verbosity", options.verbosity, "How much to log: 0, 2, 4 (each request), 6");

@@ -142,6 +142,7 @@ Task<Result<void>> Cluster::StartControlPlane() {
   options.advertise_port = PortOf(address_);
   options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
   options.authority_certificate = pki_.authority.certificate;
+  options.admission_plugins = {options_.enable_admission_plugins, options_.disable_admission_plugins};
   if (auto key = ReadFile(ServiceAccountKeyFile())) options.service_account_key = *key;
   options.save_key = [this](const std::string& pem) {
     if (auto written = WriteFileAtomically(ServiceAccountKeyFile(), pem, 0600); !written) {

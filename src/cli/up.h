@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "homeostat/base/result.h"
 
@@ -19,6 +20,8 @@ struct UpOptions {
   std::string containerd_socket;         // an existing containerd to use
   std::string kubeconfig;                // where the admin's is written; empty: DATA_DIR/admin.kubeconfig
   std::string service_cidr = "10.96.0.0/16";
+  // As kube-apiserver's flags; a cluster made by kubeadm restricts its nodes, too.
+  std::vector<std::string> enable_admission_plugins = {"NodeRestriction"}, disable_admission_plugins;
   bool controllers = true;
   bool scheduler = true;
   int verbosity = 0;

@@ -18,6 +18,7 @@ struct Controllers::All {
         taint_eviction(runtime, options.client_for("node-controller"), informers, options.taint_eviction),
         pod_gc(runtime, options.client_for("pod-garbage-collector"), informers, options.pod_gc),
         cluster_roles(runtime, options.client_for("clusterrole-aggregation-controller"), informers, options.cluster_role_aggregation),
+        resource_quota(runtime, options.client_for("resourcequota-controller"), informers, options.resource_quota),
         garbage_collector(runtime, options.client_for("generic-garbage-collector"), informers, options.garbage_collector) {}
 
   DeploymentController deployment;
@@ -31,6 +32,7 @@ struct Controllers::All {
   TaintEvictionController taint_eviction;
   PodGarbageCollector pod_gc;
   ClusterRoleAggregationController cluster_roles;
+  ResourceQuotaController resource_quota;
   // Last: where somebody needs whole objects already, it needs no copy of their metadata.
   GarbageCollector garbage_collector;
 };
@@ -51,13 +53,14 @@ void Controllers::Start() {
   all_->taint_eviction.Start();
   all_->pod_gc.Start();
   all_->cluster_roles.Start();
+  all_->resource_quota.Start();
   all_->garbage_collector.Start();
 }
 
 bool Controllers::idle() const {
   return all_->deployment.idle() && all_->replica_set.idle() && all_->namespaces.idle() && all_->service_account.idle() &&
          all_->root_ca.idle() && all_->endpoint_slice.idle() && all_->endpoints.idle() && all_->node_lifecycle.idle() &&
-         all_->taint_eviction.idle() && all_->cluster_roles.idle() && all_->garbage_collector.idle();
+         all_->taint_eviction.idle() && all_->cluster_roles.idle() && all_->resource_quota.idle() && all_->garbage_collector.idle();
 }
 
 }  // namespace homeostat::controllers

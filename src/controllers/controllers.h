@@ -14,6 +14,7 @@
 #include "controllers/node_lifecycle.h"
 #include "controllers/pod_gc.h"
 #include "controllers/replica_set.h"
+#include "controllers/resource_quota.h"
 #include "controllers/taint_eviction.h"
 #include "homeostat/sdk/controller.h"
 
@@ -34,6 +35,7 @@ struct ControllersOptions {
   TaintEvictionOptions taint_eviction;
   PodGcOptions pod_gc;
   ClusterRoleAggregationOptions cluster_role_aggregation;
+  ResourceQuotaOptions resource_quota;
 };
 
 class Controllers {

@@ -3,11 +3,13 @@
 #include "admission/plugins.h"
 #include "auth/node_authorizer.h"
 #include "auth/pki.h"
+#include "homeostat/api/core/v1.h"
 #include "homeostat/api/rbac/v1.h"
 #include "homeostat/api/registry.h"
 #include "homeostat/base/ids.h"
 #include "homeostat/object/json.h"
 #include "homeostat/schema/conform.h"
+#include "homeostat/sdk/client.h"
 #include "kinds/behaviours.h"
 #include "server/allocations.h"
 #include "server/bootstrap.h"
@@ -82,7 +84,6 @@ class ControlPlane::Impl {
         group_(runtime) {
     SetDecoders(cache_, resources_);
     KeepAuthorizersInStep();
-    admission::AddDefaultPlugins(admission_, admission::PluginParts{runtime, objects_, authorizer_});
     ServeDiscovery(server_);
     ServeSubresources(server_, SubresourceParts{tokens_, rules_, authorizer_, [this] { return StoreHealth(); }});
     server_.CountInto(metrics_);
@@ -95,6 +96,7 @@ class ControlPlane::Impl {
   }
 
   Task<Result<void>> Start();
+  admission::PluginParts AdmissionParts();
   Task<void> MakeKey();
   Task<void> CompactFromTimeToTime();
   // Before the store is read in there is nothing to serve.
@@ -118,9 +120,9 @@ class ControlPlane::Impl {
   auth::UnionAuthorizer authorizer_;
   auth::UnionRuleResolver rules_;
   auth::UserRights rights_;
-  admission::Chain admission_;
   MetricsRegistry metrics_;
   ApiServer server_;
+  admission::Chain admission_;  // asks the server, so that it must go first
   bool started_ = false;
   TaskGroup group_;
 };
@@ -195,7 +197,32 @@ Task<void> ControlPlane::Impl::CompactFromTimeToTime() {
   }
 }
 
+namespace {
+
+Task<Result<void>> UpdateStatus(sdk::Client client, object::DocumentPtr quota) {
+  auto update = client.UpdateStatus(sdk::Object<api::core::v1::ResourceQuota>(std::move(quota)));
+  CO_TRY(co_await std::move(update));
+  co_return Done();
+}
+
+}  // namespace
+
+admission::PluginParts ControlPlane::Impl::AdmissionParts() {
+  admission::PluginParts parts{runtime_, objects_, authorizer_, {}, {}};
+  parts.find_kind = [this](std::string_view group, std::string_view version, std::string_view kind) {
+    const Resource* resource = resources_.FindKind(group, version, kind);
+    return resource == nullptr ? nullptr : resource->kind;
+  };
+  sdk::ClientOptions client;
+  client.user_agent = "kube-apiserver/" + options_.version.git_version;
+  parts.update_quota_status = [loopback = sdk::Client(server_.InProcess(LoopbackUser()), client)](object::DocumentPtr quota) {
+    return UpdateStatus(loopback, std::move(quota));
+  };
+  return parts;
+}
+
 Task<Result<void>> ControlPlane::Impl::Start() {
+  CO_TRY(admission::AddPlugins(admission_, AdmissionParts(), options_.admission_plugins));
   auto load = cache_.Start();
   CO_TRY(co_await std::move(load));
   BootstrapOptions bootstrap;

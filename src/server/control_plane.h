@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "admission/plugins.h"
 #include "auth/rbac.h"
 #include "auth/service_account_tokens.h"
 #include "cache/cache.h"
@@ -22,6 +23,7 @@ struct ControlPlaneOptions {
   cache::Options cache;
   ApiServerOptions server;
   auth::TokenOptions tokens;
+  admission::PluginChoice admission_plugins;   // beside those that are on by default; checked by Start
   Logger log;
   std::string service_cidr = "10.96.0.0/16";
   std::string advertise_address = "127.0.0.1"; // of the Service `kubernetes`

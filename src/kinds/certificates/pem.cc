@@ -46,19 +46,49 @@ bool ReadBlock(BIO* input, Block& block) {
 
 BioPtr OpenText(std::string_view text) { return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
-}  // namespace
-
-std::string SigningRequestFault(std::string_view pem) {
-  constexpr auto kNoRequest = "PEM block type must be CERTIFICATE REQUEST";
+std::expected<RequestPtr, std::string> ReadRequest(std::string_view pem) {
   BioPtr input = OpenText(pem);
   Block block;
-  if (!ReadBlock(input.get(), block) || block.type != "CERTIFICATE REQUEST") return kNoRequest;
+  if (!ReadBlock(input.get(), block) || block.type != "CERTIFICATE REQUEST") return std::unexpected("PEM block type must be CERTIFICATE REQUEST");
   auto* bytes = reinterpret_cast<const unsigned char*>(block.der.data());
   RequestPtr request(d2i_X509_REQ(nullptr, &bytes, static_cast<long>(block.der.size())));  // NOLINT: OpenSSL's type
-  KeyPtr key(request == nullptr ? nullptr : X509_REQ_get_pubkey(request.get()));
-  bool verified = key != nullptr && X509_REQ_verify(request.get(), key.get()) == 1;
   ERR_clear_error();
-  if (request == nullptr) return "asn1: structure error: malformed certificate request";
+  if (request == nullptr) return std::unexpected("asn1: structure error: malformed certificate request");
+  return request;
+}
+
+// Every value of that sort in the name, as UTF-8.
+std::vector<std::string> EntriesOf(X509_NAME* name, int nid) {
+  std::vector<std::string> entries;
+  for (int at = X509_NAME_get_index_by_NID(name, nid, -1); at >= 0; at = X509_NAME_get_index_by_NID(name, nid, at)) {
+    unsigned char* text = nullptr;
+    int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+    if (size >= 0) entries.emplace_back(reinterpret_cast<char*>(text), static_cast<size_t>(size));
+    OPENSSL_free(text);
+  }
+  ERR_clear_error();
+  return entries;
+}
+
+}  // namespace
+
+std::expected<RequestSubject, std::string> SigningRequestSubject(std::string_view pem) {
+  auto request = ReadRequest(pem);
+  if (!request) return std::unexpected(request.error());
+  X509_NAME* name = X509_REQ_get_subject_name(request->get());
+  RequestSubject subject;
+  // Of several common names the last counts, as in Go.
+  if (auto names = EntriesOf(name, NID_commonName); !names.empty()) subject.common_name = names.back();
+  subject.organizations = EntriesOf(name, NID_organizationName);
+  return subject;
+}
+
+std::string SigningRequestFault(std::string_view pem) {
+  auto request = ReadRequest(pem);
+  if (!request) return request.error();
+  KeyPtr key(X509_REQ_get_pubkey(request->get()));
+  bool verified = key != nullptr && X509_REQ_verify(request->get(), key.get()) == 1;
+  ERR_clear_error();
   return verified ? "" : "x509: certificate request is not signed by its key";
 }
 

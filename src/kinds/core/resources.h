@@ -1,25 +1,20 @@
-// Sums over the containers of a pod, as the scheduler, quotas and defaults count them.
-// Source of the rules: component-helpers/resource: containers and sidecars run together; each ordinary init container runs
-// beside the sidecars started before it.
+// Sums over the containers of a pod as the kinds' rules see them; the sums themselves are quota's.
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
 
-#include "homeostat/object/quantity.h"
-#include "homeostat/object/value.h"
+#include "quota/pod_resources.h"
 
 namespace homeostat::kinds {
 
-using ResourceAmounts = std::map<std::string, object::Quantity, std::less<>>;
+using ResourceAmounts = quota::Amounts;
 
 // A map of quantities, such as resources.limits. What is no quantity counts nothing.
-ResourceAmounts ParseResources(const object::Value& list);
-object::Value ToValue(object::Arena& arena, const ResourceAmounts& amounts);
+inline ResourceAmounts ParseResources(const object::Value& list) { return quota::ParseAmounts(list); }
+inline object::Value ToValue(object::Arena& arena, const ResourceAmounts& amounts) { return quota::ToValue(arena, amounts); }
 
 // What the containers of a pod's spec need at once; which: "requests" or "limits". Pod-level resources and overhead don't count.
-ResourceAmounts AggregateContainers(const object::Value& pod_spec, std::string_view which);
+inline ResourceAmounts AggregateContainers(const object::Value& pod_spec, std::string_view which) { return quota::SumOfContainers(pod_spec, which); }
 
 // Resources that may stand at the level of the whole pod: cpu, memory, huge pages.
 inline bool IsHugePages(std::string_view resource) { return resource.starts_with("hugepages-"); }
@@ -28,6 +23,6 @@ inline bool IsPodLevelResource(std::string_view resource) {
 }
 
 // Guaranteed, Burstable or BestEffort: of a pod, from its spec alone.
-std::string_view ComputeQosClass(const object::Value& pod_spec);
+inline std::string_view ComputeQosClass(const object::Value& pod_spec) { return quota::QosClassOfSpec(pod_spec); }
 
 }  // namespace homeostat::kinds

@@ -44,9 +44,10 @@ void CheckUpdate(RuleContext&, Value priority_class, Value old, FieldErrors& err
   CheckImmutableField(api::scheduling::v1::PriorityClass::SchemaType(), "preemptionPolicy", priority_class, old, FieldPath(), errors);
 }
 
+// The cluster's own parts run with these. Source: the registry's Delete.
 std::string_view Undeletable(std::string_view name) {
-  bool system = name == "system-node-critical" || name == "system-cluster-critical";
-  return system ? "this is a system priority class and cannot be deleted" : "";
+  bool of_the_system = name == "system-node-critical" || name == "system-cluster-critical";
+  return of_the_system ? "this is a system priority class and cannot be deleted" : "";
 }
 
 }  // namespace

@@ -95,8 +95,11 @@ Task<Result<http::Response>> HandleBinding(RequestContext& context) {
   CO_TRY(CheckTarget(binding));
   kinds::RuleContext rules = context.Rules(query.dry_run, "binding");
   admission::Request admit{admission::Operation::kCreate, *pods->storage, "binding", context.info.ns, name, body, Value(), Value(), rules};
+  auto mutate = context.parts.admission.Mutate(admit);
+  CO_TRY_ASSIGN(admit.object, co_await std::move(mutate));
   auto validate = context.parts.admission.Validate(admit);
   CO_TRY(co_await std::move(validate));
+  binding = Binding(admit.object);
 
   context.resource = pods;
   UpdateFunction bind = [&context, binding, dry_run = query.dry_run](object::DocumentPtr, Value current) {

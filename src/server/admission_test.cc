@@ -1,0 +1,89 @@
+// What admission does to requests that pass the whole server.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "homeostat/base/runtime.h"
+#include "server/control_plane.h"
+
+namespace homeostat::server {
+namespace {
+
+class ServerAdmissionTest : public testing::Test {
+ protected:
+  void Begin(admission::PluginChoice choice = {}) {
+    ControlPlaneOptions options;
+    options.engine = store::MakeMemoryEngine(*runtime_);
+    options.admission_plugins = std::move(choice);
+    control_plane_ = std::make_unique<ControlPlane>(*runtime_, std::move(options));
+    started_ = Await(control_plane_->Start());
+    transport_ = control_plane_->TransportFor("admin", {"system:masters"});
+  }
+
+  template <class T>
+  T Await(Task<T> task) {
+    std::optional<T> result;
+    TaskGroup group(*runtime_);
+    auto keep = [](Task<T> inner, std::optional<T>* out) -> Task<void> { out->emplace(co_await inner); };
+    group.Spawn(keep(std::move(task), &result));
+    EXPECT_TRUE(runtime_->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(1)));
+    return *std::move(result);
+  }
+
+  // Code and body of the answer.
+  std::pair<int, std::string> Ask(std::string method, std::string path, std::string body = {}) {
+    http::Request request;
+    request.method = std::move(method);
+    request.path = std::move(path);
+    request.headers.Set("Content-Type", "application/json");
+    request.body = Bytes(std::move(body));
+    http::Response response = Await(transport_->Handle(std::move(request)));
+    std::string text;
+    for (const Bytes& piece : response.body) text += piece.view();
+    return {response.code, text};
+  }
+
+  std::unique_ptr<SimulatedRuntime> runtime_ = SimulatedRuntime::Make(1);
+  std::unique_ptr<ControlPlane> control_plane_;
+  std::shared_ptr<http::Handler> transport_;
+  Result<void> started_;
+};
+
+TEST_F(ServerAdmissionTest, ClassesOfTheSystemAreNotDeleted) {
+  Begin();
+  for (std::string name : {"system-node-critical", "system-cluster-critical"}) {
+    auto [code, body] = Ask("DELETE", "/apis/scheduling.k8s.io/v1/priorityclasses/" + name);
+    EXPECT_EQ(code, 403);
+    EXPECT_NE(body.find("this is a system priority class and cannot be deleted"), std::string::npos) << body;
+  }
+}
+
+TEST_F(ServerAdmissionTest, AQuotaIsChargedWithWhatIsStored) {
+  Begin();
+  const std::string quotas = "/api/v1/namespaces/default/resourcequotas", secrets = "/api/v1/namespaces/default/secrets";
+  ASSERT_EQ(Ask("POST", quotas, R"({"metadata":{"name":"q"},"spec":{"hard":{"count/secrets":"1"}}})").first, 201);
+  // Until the controller has counted, nothing is refused.
+  EXPECT_EQ(Ask("POST", secrets, R"({"metadata":{"name":"a"}})").first, 201);
+  ASSERT_EQ(Ask("PUT", quotas + "/q/status",
+                R"({"metadata":{"name":"q"},"status":{"hard":{"count/secrets":"2"},"used":{"count/secrets":"1"}}})").first, 200);
+  EXPECT_EQ(Ask("POST", secrets + "?dryRun=All", R"({"metadata":{"name":"b"}})").first, 201);
+  EXPECT_EQ(Ask("POST", secrets, R"({"metadata":{"name":"b"}})").first, 201);
+  auto [code, body] = Ask("POST", secrets, R"({"metadata":{"name":"c"}})");
+  EXPECT_EQ(code, 403);
+  EXPECT_NE(body.find("exceeded quota: q, requested: count/secrets=1, used: count/secrets=2, limited: count/secrets=2"), std::string::npos) << body;
+}
+
+TEST_F(ServerAdmissionTest, UnknownPluginsKeepItFromStarting) {
+  Begin({{"Nonesuch"}, {}});
+  ASSERT_FALSE(started_);
+  EXPECT_EQ(started_.error().message(), "enable-admission-plugins plugin \"Nonesuch\" is unknown");
+}
+
+TEST_F(ServerAdmissionTest, PluginsCanBeLeftOut) {
+  Begin({{}, {"NamespaceLifecycle", "ResourceQuota"}});
+  ASSERT_TRUE(started_);
+  EXPECT_EQ(Ask("POST", "/api/v1/namespaces/nowhere/configmaps", R"({"metadata":{"name":"a"}})").first, 201);
+}
+
+}  // namespace
+}  // namespace homeostat::server
