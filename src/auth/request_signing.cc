@@ -8,7 +8,9 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <ctime>
 #include <memory>
+#include <span>
 
 #include "homeostat/base/text.h"
 

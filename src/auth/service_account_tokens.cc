@@ -10,6 +10,10 @@ namespace {
 
 using object::Value;
 
+constexpr std::string_view kLegacyIssuer = "kubernetes/serviceaccount";
+constexpr std::string_view kLegacyNamespace = "kubernetes.io/serviceaccount/namespace", kLegacySecret = "kubernetes.io/serviceaccount/secret.name";
+constexpr std::string_view kLegacyAccount = "kubernetes.io/serviceaccount/service-account.name";
+constexpr std::string_view kLegacyUid = "kubernetes.io/serviceaccount/service-account.uid";
 constexpr std::string_view kWebSocketBearer = "base64url.bearer.authorization.k8s.io.";
 
 int64_t Seconds(WallTime time) {
@@ -83,7 +87,7 @@ User UserOf(const TokenClaims& claims) {
   user.name = "system:serviceaccount:" + claims.ns + ":" + claims.service_account;
   user.uid = claims.service_account_uid;
   user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + claims.ns};
-  user.extra.push_back({"authentication.kubernetes.io/credential-id", {"JTI=" + claims.id}});
+  if (!claims.id.empty()) user.extra.push_back({"authentication.kubernetes.io/credential-id", {"JTI=" + claims.id}});
   if (!claims.node_name.empty()) {
     user.extra.push_back({"authentication.kubernetes.io/node-name", {claims.node_name}});
     if (!claims.node_uid.empty()) user.extra.push_back({"authentication.kubernetes.io/node-uid", {claims.node_uid}});
@@ -101,11 +105,39 @@ ServiceAccountTokens::ServiceAccountTokens(Runtime& runtime, const kinds::Object
     : runtime_(runtime), objects_(objects), options_(std::move(options)) {}
 
 Result<std::string> ServiceAccountTokens::Issue(const TokenClaims& claims) const {
+  return Encode(ClaimsText(claims, options_.issuer));
+}
+
+Result<std::string> ServiceAccountTokens::IssueLegacy(const LegacyTokenClaims& claims) const {
+  std::string text = "{";
+  AppendString(text, "iss", kLegacyIssuer, true);
+  AppendString(text, kLegacyNamespace, claims.ns);
+  AppendString(text, kLegacySecret, claims.secret);
+  AppendString(text, kLegacyAccount, claims.service_account);
+  AppendString(text, kLegacyUid, claims.service_account_uid);
+  AppendString(text, "sub", "system:serviceaccount:" + claims.ns + ":" + claims.service_account);
+  return Encode(text + "}");
+}
+
+Result<std::string> ServiceAccountTokens::Encode(const std::string& claims) const {
   if (!key_) return Fail(TooManyRequestsError("the key for service account tokens is still being made; try again", 1));
   std::string header = R"({"alg":"RS256","kid":")" + key_->key_id() + "\"}";
-  std::string text = Base64UrlEncode(header) + "." + Base64UrlEncode(ClaimsText(claims, options_.issuer));
+  std::string text = Base64UrlEncode(header) + "." + Base64UrlEncode(claims);
   TRY_ASSIGN(std::string signature, key_->Sign(text));
   return text + "." + Base64UrlEncode(signature);
+}
+
+Result<TokenClaims> ServiceAccountTokens::ReadLegacyClaims(const Value& body, std::string_view token) const {
+  TokenClaims claims;
+  claims.ns = body.Get(kLegacyNamespace).AsString();
+  claims.service_account = body.Get(kLegacyAccount).AsString();
+  claims.service_account_uid = body.Get(kLegacyUid).AsString();
+  std::string secret_name(body.Get(kLegacySecret).AsString());
+  object::DocumentPtr secret = objects_.Get("", "secrets", claims.ns, secret_name);
+  if (!secret || secret->root().Path({"metadata", "deletionTimestamp"})) return Refused("the secret " + secret_name + " that keeps it is gone");
+  if (secret->root().Path({"data", "token"}).AsString() != token) return Refused("the secret " + secret_name + " keeps another");
+  claims.audiences = options_.api_audiences;
+  return claims;
 }
 
 Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) const {
@@ -121,6 +153,7 @@ Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) con
   // The algorithm is ours, never the token's to choose.
   if (header->Get("alg").AsString() != "RS256") return Refused("its algorithm is not RS256");
   if (!key_ || !key_->Verify(token.substr(0, last), *signature)) return Refused("its signature does not fit");
+  if (body->Get("iss").AsString() == kLegacyIssuer) return ReadLegacyClaims(*body, token);
   if (body->Get("iss").AsString() != options_.issuer) return Refused("its issuer is another");
 
   TokenClaims claims;

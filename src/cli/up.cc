@@ -206,6 +206,10 @@ void Cluster::StartClients() {
     };
     options.authority = pki_.authority.certificate;
     options.certificates = SigningAuthority();
+    options.manager = ClientFor("system:kube-controller-manager", {});
+    options.make_token = [this](std::string ns, std::string account, std::string uid, std::string secret) {
+      return control_plane_->tokens().IssueLegacy({ns, account, uid, secret});
+    };
     controllers_ = std::make_unique<controllers::Controllers>(runtime_, *informers_, std::move(options));
     controllers_->Start();
   }

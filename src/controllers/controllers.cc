@@ -4,8 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "controllers/attributes_class_protection.h"
 #include "controllers/certificates.h"
 #include "controllers/disruption.h"
+#include "controllers/endpoint_slice_mirroring.h"
+#include "controllers/ephemeral_volumes.h"
+#include "controllers/node_ttl.h"
 #include "controllers/root_ca_publisher.h"
 #include "controllers/service_account.h"
 #include "controllers/ttl_after_finished.h"
@@ -58,6 +62,14 @@ struct Controllers::All {
     Add<VolumeBinder>("persistent-volume-binder");
     Add<VolumeProtection>("pv-protection-controller");
     Add<ClaimProtection>("pvc-protection-controller");
+    Add<AttributesClassProtection>("volumeattributesclass-protection-controller");
+    Add<EphemeralVolumeController>("ephemeral-volume-controller");
+    Add<HorizontalPodAutoscalerController>("horizontal-pod-autoscaler", options.autoscaler);
+    Add<EndpointSliceMirroringController>("endpointslicemirroring-controller");
+    Add<NodeTtlController>("ttl-controller");
+    if (options.make_token && options.manager) {
+      parts.push_back(std::make_unique<PartOf<ServiceAccountTokenController>>(runtime, *options.manager, informers, options.authority, options.make_token));
+    }
     Add<NamespaceController>("namespace-controller", options.namespaces);
     Add<ServiceAccountController>("service-account-controller");
     Add<RootCaPublisher>("root-ca-cert-publisher", options.authority);

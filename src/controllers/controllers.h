@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "controllers/certificate_rules.h"
@@ -13,11 +14,13 @@
 #include "controllers/endpoint_slice.h"
 #include "controllers/endpoints.h"
 #include "controllers/garbage_collector.h"
+#include "controllers/horizontal_pod_autoscaler.h"
 #include "controllers/job.h"
 #include "controllers/namespace.h"
 #include "controllers/node_lifecycle.h"
 #include "controllers/pod_gc.h"
 #include "controllers/replica_set.h"
+#include "controllers/service_account_token.h"
 #include "controllers/stateful_set.h"
 #include "controllers/taint_eviction.h"
 #include "homeostat/sdk/controller.h"
@@ -30,6 +33,10 @@ struct ControllersOptions {
   std::string authority;          // PEM, for kube-root-ca.crt
   // Signing by that authority; without it, requests for certificates wait for somebody else.
   CertificateAuthority certificates;
+  // Without it, secrets of service accounts stay empty.
+  MakeLegacyToken make_token;
+  // A client that acts as system:kube-controller-manager, for what no controller has a role of its own.
+  std::optional<sdk::Client> manager;
 
   DeploymentOptions deployment;
   ReplicaSetOptions replica_set;
@@ -37,6 +44,7 @@ struct ControllersOptions {
   StatefulSetOptions stateful_set;
   JobOptions job;
   CronJobOptions cron_job;
+  AutoscalerOptions autoscaler;
   GarbageCollectorOptions garbage_collector;
   NamespaceOptions namespaces;
   EndpointSliceOptions endpoint_slice;

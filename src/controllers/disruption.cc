@@ -5,8 +5,8 @@
 
 #include "controllers/claims.h"
 #include "controllers/deployment_rules.h"
+#include "controllers/scale_target.h"
 #include "controllers/stateful_plan.h"
-#include "homeostat/object/json.h"
 #include "homeostat/object/selectors.h"
 
 namespace homeostat::controllers {
@@ -160,45 +160,12 @@ Task<Result<DisruptionController::Sized>> DisruptionController::SizeOfOwner(obje
     object::DocumentPtr controller = replication_controllers_.Get(key);
     if (same(controller)) co_return Sized(uid, SizeOf(api::core::v1::ReplicationController(controller->root())));
   } else {
-    auto scale = ScaleOfOwner(ns, api_version, kind, name, std::string(sdk::meta::Name(pod->root())));
-    CO_TRY_ASSIGN(Sized sized, co_await scale);
-    if (sized.first == uid) co_return sized;
+    auto find = FindScale(client_, ns, api_version, kind, name);
+    Result<ScaleTarget> target = co_await find;
+    if (!target && !target.error().IsNotFound()) co_return Fail(target.error());
+    if (target && sdk::meta::Uid(target->scale->root()) == uid) co_return Sized(uid, target->replicas());
   }
   co_return Fail(SystemError("found no controllers for pod \"" + std::string(sdk::meta::Name(pod->root())) + "\""));
-}
-
-Task<Result<DisruptionController::Sized>> DisruptionController::ScaleOfOwner(std::string ns, std::string api_version, std::string kind,
-                                                                            std::string name, std::string pod) {
-  std::string base = (api_version.find('/') == api_version.npos ? "/api/" : "/apis/") + api_version;
-  http::Request discover;
-  discover.method = "GET";
-  discover.path = base;
-  auto ask = client_.Raw(std::move(discover));
-  CO_TRY_ASSIGN(http::Response answer, co_await ask);
-  std::string body, plural;
-  for (const Bytes& piece : answer.body) body += piece.view();
-  CO_TRY_ASSIGN(auto resources, object::ParseJsonDocument(body));
-  bool scales = false;
-  for (const Value& resource : resources->root().Get("resources").items()) {
-    std::string_view resource_name = resource.Get("name").AsString();
-    if (resource.Get("kind").AsString() == kind && resource_name.find('/') == resource_name.npos) plural = resource_name;
-  }
-  for (const Value& resource : resources->root().Get("resources").items()) scales |= !plural.empty() && resource.Get("name").AsString() == plural + "/scale";
-  if (plural.empty()) co_return Fail(SystemError("no matches for kind \"" + kind + "\" in version \"" + api_version + "\""));
-  if (!scales) {
-    std::string group = GroupOf(api_version);
-    co_return Fail(SystemError(plural + (group.empty() ? "" : "." + group) + " does not implement the scale subresource"));
-  }
-  http::Request get;
-  get.method = "GET";
-  get.path = base + "/namespaces/" + ns + "/" + plural + "/" + name + "/scale";
-  auto fetch = client_.Raw(std::move(get));
-  CO_TRY_ASSIGN(http::Response scale, co_await fetch);
-  if (scale.code != 200) co_return Fail(SystemError("found no controllers for pod \"" + pod + "\""));
-  body.clear();
-  for (const Bytes& piece : scale.body) body += piece.view();
-  CO_TRY_ASSIGN(auto document, object::ParseJsonDocument(body));
-  co_return Sized(sdk::meta::Uid(document->root()), document->root().Path({"spec", "replicas"}).AsInt());
 }
 
 Task<Result<sdk::ReconcileOutcome>> DisruptionController::ReconcileStale(std::string key) {

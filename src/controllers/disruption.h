@@ -20,11 +20,10 @@ class DisruptionController {
 
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
   Task<Result<ExpectedPods>> Expect(Budget budget, Documents pods);
-  // The owner's uid and size: of a ReplicaSet's Deployment in place of the ReplicaSet itself.
+  // The owner's uid and size: of a ReplicaSet's Deployment in place of the ReplicaSet itself; of other kinds by their scale
+  // subresource.
   using Sized = std::pair<std::string, int64_t>;
   Task<Result<Sized>> SizeOfOwner(object::DocumentPtr pod);
-  // By the scale subresource of any other kind.
-  Task<Result<Sized>> ScaleOfOwner(std::string ns, std::string api_version, std::string kind, std::string name, std::string pod);
   Task<Result<sdk::ReconcileOutcome>> ReconcileStale(std::string key);
   Task<Result<void>> Write(Budget before, object::DocumentPtr next);
   std::vector<std::string> BudgetsOf(const sdk::Change& change);

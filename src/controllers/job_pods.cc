@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include "controllers/pod_control.h"
+#include "controllers/finalizers.h"
 #include "controllers/pod_template.h"
 #include "homeostat/object/time.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "controllers/pod_control.h"
+#include "controllers/finalizers.h"
 #include "controllers/replica_set_rules.h"
 
 namespace homeostat::controllers {

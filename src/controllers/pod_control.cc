@@ -5,7 +5,6 @@
 
 #include "controllers/parallel.h"
 #include "controllers/pods.h"
-#include "homeostat/object/json.h"
 
 namespace homeostat::controllers {
 
@@ -20,17 +19,6 @@ bool HadNoAnswer(const Status& status) { return status.code() >= 500; }
 
 bool IsNamespaceTerminating(const Status& status) {
   return std::ranges::any_of(status.details().causes, [](const StatusCause& cause) { return cause.reason == "NamespaceTerminating"; });
-}
-
-Bytes DropFinalizerPatch(std::string_view finalizer) {
-  std::string patch = R"({"metadata":{"$deleteFromPrimitiveList/finalizers":[)";
-  object::AppendJsonString(patch, finalizer);
-  return Bytes(patch + "]}}");
-}
-
-bool HasFinalizer(const object::Value& object, std::string_view finalizer) {
-  object::Value finalizers = object.Path({"metadata", "finalizers"});
-  return std::ranges::any_of(finalizers.items(), [&](const object::Value& one) { return one.AsString() == finalizer; });
 }
 
 PodControl::PodControl(Runtime& runtime, sdk::Client client, sdk::Informer& pods, sdk::EventRecorder& events, const schema::Kind& owner_kind)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controllers/expectations.h"
+#include "controllers/finalizers.h"
 #include "homeostat/sdk/controller.h"
 
 namespace homeostat::controllers {
@@ -59,9 +60,6 @@ class PodControl {
   std::unordered_set<std::string> in_doubt_;   // keys with writes that had no answer
 };
 
-// A strategic merge patch that takes a finalizer off.
-Bytes DropFinalizerPatch(std::string_view finalizer);
-bool HasFinalizer(const object::Value& object, std::string_view finalizer);
 // Nothing more can be made in that namespace.
 bool IsNamespaceTerminating(const Status& status);
 

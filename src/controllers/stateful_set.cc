@@ -194,7 +194,7 @@ Task<Result<void>> StatefulSetController::DoOne(const StatefulView& view, std::s
     case Kind::kAlignClaims: return AlignClaims(set, std::move(key), pod);
     case Kind::kDelete: break;
   }
-  return DeletePod(set, std::move(key), pod);
+  return DeletePod(set, pod);
 }
 
 void StatefulSetController::Tell(const Set& set, std::string_view verb, std::string_view what, const Status* error) {
@@ -233,7 +233,7 @@ Task<Result<void>> StatefulSetController::CreatePod(Set set, std::string key, sd
   co_return aligned;
 }
 
-Task<Result<void>> StatefulSetController::DeletePod(Set set, std::string key, sdk::Object<Pod> pod) {
+Task<Result<void>> StatefulSetController::DeletePod(Set set, sdk::Object<Pod> pod) {
   sdk::DeleteOptions options;
   options.precondition_uid = pod->metadata().uid();
   std::string name(pod->metadata().name());

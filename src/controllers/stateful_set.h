@@ -41,7 +41,7 @@ class StatefulSetController {
   Task<Result<void>> Do(const StatefulView& view, std::string key, std::vector<StatefulStep> steps);
   Task<Result<void>> DoOne(const StatefulView& view, std::string key, StatefulStep step);
   Task<Result<void>> CreatePod(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
-  Task<Result<void>> DeletePod(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
+  Task<Result<void>> DeletePod(Set set, sdk::Object<api::core::v1::Pod> pod);
   Task<Result<void>> Align(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
   Task<Result<void>> MakeClaims(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
   Task<Result<void>> AlignClaims(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/pod_control.h"
+#include "controllers/finalizers.h"
 #include "homeostat/api/core/v1_builders.h"
 
 namespace homeostat::controllers {
@@ -15,24 +15,6 @@ using api::core::v1::PersistentVolumeClaimBuilder;
 using api::core::v1::Pod;
 
 namespace {
-
-template <class Builder>
-object::DocumentPtr WithFinalizer(const object::DocumentPtr& document, std::string_view finalizer) {
-  Builder next{schema::Subtree(document)};
-  next.mutable_metadata().add_finalizers(finalizer);
-  return next.Freeze();
-}
-
-template <class Builder>
-object::DocumentPtr WithoutFinalizer(const object::DocumentPtr& document, std::string_view finalizer) {
-  Builder next{schema::Subtree(document)};
-  auto list = document->root().Path({"metadata", "finalizers"});
-  auto metadata = next.mutable_metadata();
-  for (size_t i = list.size(); i-- > 0;) {
-    if (list.At(i).AsString() == finalizer) metadata.erase_finalizers(i);
-  }
-  return next.Freeze();
-}
 
 std::vector<std::string> ClaimsOf(const sdk::Change& change) {
   std::vector<std::string> keys;
