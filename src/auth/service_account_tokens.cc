@@ -14,6 +14,10 @@ using object::Value;
 
 // How far clocks may be apart.
 constexpr Duration kLeeway = std::chrono::minutes(1);
+constexpr std::string_view kLegacyIssuer = "kubernetes/serviceaccount";
+constexpr std::string_view kLegacyNamespace = "kubernetes.io/serviceaccount/namespace", kLegacySecret = "kubernetes.io/serviceaccount/secret.name";
+constexpr std::string_view kLegacyAccount = "kubernetes.io/serviceaccount/service-account.name";
+constexpr std::string_view kLegacyUid = "kubernetes.io/serviceaccount/service-account.uid";
 constexpr std::string_view kWebSocketBearer = "base64url.bearer.authorization.k8s.io.";
 
 int64_t Seconds(WallTime time) {
@@ -112,11 +116,39 @@ ServiceAccountTokens::ServiceAccountTokens(Runtime& runtime, const kinds::Object
     : runtime_(runtime), objects_(objects), options_(std::move(options)) {}
 
 Result<std::string> ServiceAccountTokens::Issue(const TokenClaims& claims) const {
+  return Encode(ClaimsText(claims, options_.issuer));
+}
+
+Result<std::string> ServiceAccountTokens::IssueLegacy(const LegacyTokenClaims& claims) const {
+  std::string text = "{";
+  AppendString(text, "iss", kLegacyIssuer, true);
+  AppendString(text, kLegacyNamespace, claims.ns);
+  AppendString(text, kLegacySecret, claims.secret);
+  AppendString(text, kLegacyAccount, claims.service_account);
+  AppendString(text, kLegacyUid, claims.service_account_uid);
+  AppendString(text, "sub", "system:serviceaccount:" + claims.ns + ":" + claims.service_account);
+  return Encode(text + "}");
+}
+
+Result<std::string> ServiceAccountTokens::Encode(const std::string& claims) const {
   if (!key_) return Fail(TooManyRequestsError("the key for service account tokens is still being made; try again", 1));
   std::string header = R"({"alg":"RS256","kid":")" + key_->key_id() + "\"}";
-  std::string text = Base64UrlEncode(header) + "." + Base64UrlEncode(ClaimsText(claims, options_.issuer));
+  std::string text = Base64UrlEncode(header) + "." + Base64UrlEncode(claims);
   TRY_ASSIGN(std::string signature, key_->Sign(text));
   return text + "." + Base64UrlEncode(signature);
+}
+
+Result<TokenClaims> ServiceAccountTokens::ReadLegacyClaims(const Value& body, std::string_view token) const {
+  TokenClaims claims;
+  claims.ns = body.Get(kLegacyNamespace).AsString();
+  claims.service_account = body.Get(kLegacyAccount).AsString();
+  claims.service_account_uid = body.Get(kLegacyUid).AsString();
+  std::string secret_name(body.Get(kLegacySecret).AsString());
+  object::DocumentPtr secret = objects_.Get("", "secrets", claims.ns, secret_name);
+  if (!secret || secret->root().Path({"metadata", "deletionTimestamp"})) return Refused("the secret " + secret_name + " that keeps it is gone");
+  if (secret->root().Path({"data", "token"}).AsString() != token) return Refused("the secret " + secret_name + " keeps another");
+  claims.audiences = options_.api_audiences;
+  return claims;
 }
 
 Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) const {
@@ -128,12 +160,15 @@ Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) con
   if (!header_text || !claims_text || !signature) return NoToken();
   object::Arena arena;
   auto header = object::ParseJson(arena, *header_text), body = object::ParseJson(arena, *claims_text);
-  if (!header || !body || body->Get("iss").AsString() != options_.issuer) return NoToken();
+  if (!header || !body) return NoToken();
+  std::string_view issuer = body->Get("iss").AsString();
+  if (issuer != options_.issuer && issuer != kLegacyIssuer) return NoToken();
   // The algorithm is ours, never the token's to choose.
   std::string_view key_id = header->Get("kid").AsString();
   if (!key_ || (!key_id.empty() && key_id != key_->key_id())) return Refused("invalid signature, no keys found");
   bool genuine = header->Get("alg").AsString() == "RS256" && key_->Verify(token.substr(0, last), *signature);
   if (!genuine) return Refused("go-jose/go-jose: error in cryptographic primitive");
+  if (issuer == kLegacyIssuer) return ReadLegacyClaims(*body, token);
 
   TokenClaims claims;
   Value own = body->Get("kubernetes.io");

@@ -44,6 +44,11 @@ struct TokenClaims {
   std::optional<WallTime> warn_after;
 };
 
+// A token without an end, kept in a secret: it holds as long as the secret keeps it and the account is there.
+struct LegacyTokenClaims {
+  std::string ns, service_account, service_account_uid, secret;
+};
+
 struct TokenOptions {
   std::string issuer = "https://kubernetes.default.svc";
   std::vector<std::string> api_audiences = {"https://kubernetes.default.svc"};
@@ -60,6 +65,7 @@ class ServiceAccountTokens : public Authenticator {
   const TokenOptions& options() const { return options_; }
 
   Result<std::string> Issue(const TokenClaims& claims) const;
+  Result<std::string> IssueLegacy(const LegacyTokenClaims& claims) const;
   // The user of a token that is good for one of the audiences: signature, times, the service account and the bound
   // object must be as they were. Gives the audiences that fit.
   struct Verified {
@@ -72,8 +78,11 @@ class ServiceAccountTokens : public Authenticator {
   Result<std::optional<User>> Authenticate(const http::Request& request) override;
 
  private:
+  Result<std::string> Encode(const std::string& claims) const;
   Result<TokenClaims> ReadClaims(std::string_view token) const;
   Result<void> CheckTimes(const TokenClaims& claims) const;
+  // Of a token without an end, which the secret it names must still keep.
+  Result<TokenClaims> ReadLegacyClaims(const object::Value& body, std::string_view token) const;
   Result<void> CheckAlive(const TokenClaims& claims) const;
   bool IsGone(const object::Value& object) const;
 

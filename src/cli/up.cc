@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "auth/pki.h"
+#include "auth/request_signing.h"
 #include "cli/serving.h"
 #include "cli/version.h"
 #include "controllers/controllers.h"
@@ -80,6 +81,8 @@ class Cluster : public Serving {
   node::AgentOptions NodeOptions() const;
   // program: what the User-Agent says; empty: from the user's name.
   sdk::Client ClientFor(std::string user, std::vector<std::string> groups, std::string program = {});
+  // Signs with the cluster's key, which does not leave this process.
+  controllers::CertificateAuthority SigningAuthority();
   Result<std::unique_ptr<store::Engine>> MakeEngine();
   std::string ServiceAccountKeyFile() const { return options_.data_dir + "/pki/sa.key"; }
 
@@ -181,6 +184,19 @@ sdk::Client Cluster::ClientFor(std::string user, std::vector<std::string> groups
   return sdk::Client(control_plane_->TransportFor(std::move(user), std::move(groups)), options);
 }
 
+controllers::CertificateAuthority Cluster::SigningAuthority() {
+  controllers::CertificateAuthority authority;
+  authority.read = [](std::string_view request) -> Result<controllers::CertificateSubject> {
+    TRY_ASSIGN(auth::RequestSubject subject, auth::ReadRequest(request));
+    return controllers::CertificateSubject{subject.common_name, subject.organizations, subject.dns_names, subject.emails, subject.addresses, subject.uris};
+  };
+  authority.sign = [this](std::string_view request, const std::vector<std::string>& usages, Duration lifetime) {
+    return auth::SignRequest(runtime_, pki_.authority, request, usages, lifetime);
+  };
+  authority.end_of = [](std::string_view certificate) { return auth::EndOfCertificate(certificate); };
+  return authority;
+}
+
 void Cluster::StartClients() {
   informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {}));
   if (options_.controllers) {
@@ -190,6 +206,11 @@ void Cluster::StartClients() {
                        {"system:serviceaccounts", "system:serviceaccounts:kube-system"});
     };
     options.authority = pki_.authority.certificate;
+    options.certificates = SigningAuthority();
+    options.manager = ClientFor("system:kube-controller-manager", {});
+    options.make_token = [this](std::string ns, std::string account, std::string uid, std::string secret) {
+      return control_plane_->tokens().IssueLegacy({ns, account, uid, secret});
+    };
     controllers_ = std::make_unique<controllers::Controllers>(runtime_, *informers_, std::move(options));
     controllers_->Start();
   }

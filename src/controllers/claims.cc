@@ -20,11 +20,18 @@ void AppendMember(std::string& json, std::string_view name, std::string_view tex
 }
 
 // {"metadata":{"uid":…,"ownerReferences":[…]}}: the uid makes it fail on another object of the name.
-Bytes MetadataPatch(const Value& object, const std::string& references) {
+Bytes MetadataPatch(const Value& object, const std::string& references, std::string_view finalizers, std::string_view finalizer) {
   std::string patch = "{\"metadata\":{";
   AppendMember(patch, "uid", sdk::meta::Uid(object));
-  patch += ",\"ownerReferences\":[" + references + "]}}";
-  return Bytes(std::move(patch));
+  patch += ",\"ownerReferences\":[" + references + "]";
+  if (!finalizer.empty()) {
+    patch += ',';
+    object::AppendJsonString(patch, finalizers);
+    patch += ":[";
+    object::AppendJsonString(patch, finalizer);
+    patch += ']';
+  }
+  return Bytes(patch + "}}");
 }
 
 Bytes AdoptPatch(const ClaimTarget& target, const Value& object) {
@@ -36,13 +43,13 @@ Bytes AdoptPatch(const ClaimTarget& target, const Value& object) {
   AppendMember(reference, "name", sdk::meta::Name(target.owner->root()));
   reference += ',';
   AppendMember(reference, "uid", sdk::meta::Uid(target.owner->root()));
-  return MetadataPatch(object, reference + ",\"controller\":true,\"blockOwnerDeletion\":true}");
+  return MetadataPatch(object, reference + ",\"controller\":true,\"blockOwnerDeletion\":true}", "finalizers", target.finalizer);
 }
 
 Bytes ReleasePatch(const ClaimTarget& target, const Value& object) {
   std::string reference = "{\"$patch\":\"delete\",";
   AppendMember(reference, "uid", sdk::meta::Uid(target.owner->root()));
-  return MetadataPatch(object, reference + "}");
+  return MetadataPatch(object, reference + "}", "$deleteFromPrimitiveList/finalizers", target.finalizer);
 }
 
 // The copy at hand may be old: what is being deleted, or has been replaced, must not adopt.
@@ -128,6 +135,12 @@ Task<Result<std::vector<object::DocumentPtr>>> ClaimObjects(sdk::Client client, 
   }
   if (fault) co_return Fail(*fault);
   co_return claimed;
+}
+
+bool IsNewOrphan(const sdk::Change& change) {
+  if (!change.current || sdk::meta::ControllerOf(change.current->root()) || sdk::meta::IsDeleting(change.current->root())) return false;
+  return !change.previous || sdk::meta::ControllerOf(change.previous->root()) ||
+         !object::Equal(sdk::meta::Labels(change.previous->root()), sdk::meta::Labels(change.current->root()));
 }
 
 object::DocumentPtr ResolveController(const sdk::Informer& owners, const Value& object) {

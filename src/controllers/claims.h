@@ -38,6 +38,7 @@ struct ClaimTarget {
   object::DocumentPtr owner;
   object::LabelSelector selector;
   const schema::Kind* kind;             // of the candidates
+  std::string finalizer = {};           // put on what is adopted, taken off what is let go of; none if empty
 };
 // Adopts and releases. Completes with what is the owner's afterwards, in the order of the candidates. Before it adopts
 // anything it asks the server whether the owner is still there. All candidates are tried; the first error is the result.
@@ -46,6 +47,9 @@ Task<Result<std::vector<object::DocumentPtr>>> ClaimObjects(sdk::Client client, 
 
 // The owner named by the object's controller reference, if it is of that kind and the informer has it with that uid.
 object::DocumentPtr ResolveController(const sdk::Informer& owners, const object::Value& object);
+
+// An object without a controller that appeared, was let go of, or has got other labels: whoever selects it may adopt it.
+bool IsNewOrphan(const sdk::Change& change);
 
 // An owner reference of the controlling kind, for builders of ObjectMeta.
 template <class MetadataBuilder>

@@ -18,6 +18,7 @@ inline std::string TimeText(WallTime time) { return object::FormatTime(object::T
 struct Condition {
   std::string type, status, reason, message;
   std::string last_update_time, last_transition_time;   // kinds without the first leave it empty
+  std::string last_probe_time;                          // of the few kinds that have one
   bool operator==(const Condition&) const = default;
 };
 using Conditions = std::vector<Condition>;
@@ -29,6 +30,7 @@ Conditions ReadConditions(const List& list) {
     Condition condition{std::string(item.type()), std::string(item.status()), std::string(item.reason()), std::string(item.message()), {},
                         std::string(item.last_transition_time())};
     if constexpr (requires { item.last_update_time(); }) condition.last_update_time = item.last_update_time();
+    if constexpr (requires { item.last_probe_time(); }) condition.last_probe_time = item.last_probe_time();
     conditions.push_back(std::move(condition));
   }
   return conditions;
@@ -44,6 +46,7 @@ void WriteConditions(StatusBuilder& status, const Conditions& conditions) {
     if constexpr (requires { item.set_last_update_time(condition.last_update_time); }) {
       item.set_last_update_time(condition.last_update_time);
     }
+    if constexpr (requires { item.set_last_probe_time(condition.last_probe_time); }) item.set_last_probe_time(condition.last_probe_time);
   }
 }
 

@@ -1,66 +1,113 @@
 #include "controllers/controllers.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "controllers/attributes_class_protection.h"
+#include "controllers/certificates.h"
+#include "controllers/disruption.h"
+#include "controllers/endpoint_slice_mirroring.h"
+#include "controllers/ephemeral_volumes.h"
+#include "controllers/node_ttl.h"
 #include "controllers/root_ca_publisher.h"
 #include "controllers/service_account.h"
+#include "controllers/ttl_after_finished.h"
+#include "controllers/volume_binder.h"
+#include "controllers/volume_protection.h"
 
 namespace homeostat::controllers {
 
-struct Controllers::All {
-  All(Runtime& runtime, sdk::InformerFactory& informers, const ControllersOptions& options)
-      : deployment(runtime, options.client_for("deployment-controller"), informers, options.deployment),
-        replica_set(runtime, options.client_for("replicaset-controller"), informers, options.replica_set),
-        namespaces(runtime, options.client_for("namespace-controller"), informers, options.namespaces),
-        service_account(runtime, options.client_for("service-account-controller"), informers),
-        root_ca(runtime, options.client_for("root-ca-cert-publisher"), informers, options.authority),
-        endpoint_slice(runtime, options.client_for("endpointslice-controller"), informers, options.endpoint_slice),
-        endpoints(runtime, options.client_for("endpoint-controller"), informers, options.endpoints),
-        node_lifecycle(runtime, options.client_for("node-controller"), informers, options.node_lifecycle),
-        taint_eviction(runtime, options.client_for("node-controller"), informers, options.taint_eviction),
-        pod_gc(runtime, options.client_for("pod-garbage-collector"), informers, options.pod_gc),
-        cluster_roles(runtime, options.client_for("clusterrole-aggregation-controller"), informers, options.cluster_role_aggregation),
-        resource_quota(runtime, options.client_for("resourcequota-controller"), informers, options.resource_quota),
-        garbage_collector(runtime, options.client_for("generic-garbage-collector"), informers, options.garbage_collector) {}
+namespace {
 
-  DeploymentController deployment;
-  ReplicaSetController replica_set;
-  NamespaceController namespaces;
-  ServiceAccountController service_account;
-  RootCaPublisher root_ca;
-  EndpointSliceController endpoint_slice;
-  EndpointsController endpoints;
-  NodeLifecycleController node_lifecycle;
-  TaintEvictionController taint_eviction;
-  PodGarbageCollector pod_gc;
-  ClusterRoleAggregationController cluster_roles;
-  ResourceQuotaController resource_quota;
-  // Last: where somebody needs whole objects already, it needs no copy of their metadata.
-  GarbageCollector garbage_collector;
+// Any of them, as far as all are the same.
+struct Part {
+  virtual ~Part() = default;
+  virtual void Start() = 0;
+  virtual bool idle() const = 0;
+};
+
+template <class C>
+struct PartOf : Part {
+  template <class... Arguments>
+  explicit PartOf(Arguments&&... arguments) : controller(std::forward<Arguments>(arguments)...) {}
+  void Start() override { controller.Start(); }
+  bool idle() const override {
+    // Those that only go their rounds are never busy.
+    if constexpr (requires { controller.idle(); }) return controller.idle();
+    return true;
+  }
+  C controller;
+};
+
+}  // namespace
+
+// The list of them: each with the service account it acts as, which has the bootstrap role system:controller:NAME.
+struct Controllers::All {
+  All(Runtime& runtime, sdk::InformerFactory& informers, const ControllersOptions& options) : runtime(runtime), informers(informers), options(options) {
+    Add<DeploymentController>("deployment-controller", options.deployment);
+    Add<ReplicaSetController>("replicaset-controller", options.replica_set);
+    Add<ReplicationManager>("replication-controller", options.replica_set);
+    Add<DaemonSetController>("daemon-set-controller", options.daemon_set);
+    Add<StatefulSetController>("statefulset-controller", options.stateful_set);
+    Add<JobController>("job-controller", options.job);
+    Add<CronJobController>("cronjob-controller", options.cron_job);
+    Add<TtlAfterFinishedController>("ttl-after-finished-controller");
+    Add<DisruptionController>("disruption-controller");
+    if (options.certificates.sign) {
+      Add<CertificateSigner>("certificate-controller", options.certificates);
+      Add<CertificateApprover>("certificate-controller", options.certificates);
+      Add<CertificateCleaner>("certificate-controller", options.certificates);
+    }
+    Add<VolumeBinder>("persistent-volume-binder");
+    Add<VolumeProtection>("pv-protection-controller");
+    Add<ClaimProtection>("pvc-protection-controller");
+    Add<AttributesClassProtection>("volumeattributesclass-protection-controller");
+    Add<EphemeralVolumeController>("ephemeral-volume-controller");
+    Add<HorizontalPodAutoscalerController>("horizontal-pod-autoscaler", options.autoscaler);
+    Add<EndpointSliceMirroringController>("endpointslicemirroring-controller");
+    Add<NodeTtlController>("ttl-controller");
+    if (options.make_token && options.manager) {
+      parts.push_back(std::make_unique<PartOf<ServiceAccountTokenController>>(runtime, *options.manager, informers, options.authority, options.make_token));
+    }
+    Add<NamespaceController>("namespace-controller", options.namespaces);
+    Add<ServiceAccountController>("service-account-controller");
+    Add<RootCaPublisher>("root-ca-cert-publisher", options.authority);
+    Add<EndpointSliceController>("endpointslice-controller", options.endpoint_slice);
+    Add<EndpointsController>("endpoint-controller", options.endpoints);
+    Add<NodeLifecycleController>("node-controller", options.node_lifecycle);
+    Add<TaintEvictionController>("node-controller", options.taint_eviction);
+    Add<PodGarbageCollector>("pod-garbage-collector", options.pod_gc);
+    Add<ClusterRoleAggregationController>("clusterrole-aggregation-controller", options.cluster_role_aggregation);
+    Add<ResourceQuotaController>("resourcequota-controller", options.resource_quota);
+    // Last: where somebody needs whole objects already, it needs no copy of their metadata.
+    Add<GarbageCollector>("generic-garbage-collector", options.garbage_collector);
+  }
+
+  template <class C, class... Options>
+  void Add(const char* account, const Options&... own) {
+    parts.push_back(std::make_unique<PartOf<C>>(runtime, options.client_for(account), informers, own...));
+  }
+
+  Runtime& runtime;
+  sdk::InformerFactory& informers;
+  const ControllersOptions& options;   // while it is made
+  std::vector<std::unique_ptr<Part>> parts;
 };
 
 Controllers::Controllers(Runtime& runtime, sdk::InformerFactory& informers, ControllersOptions options)
     : all_(std::make_unique<All>(runtime, informers, options)) {}
-Controllers::~Controllers() = default;
+
+Controllers::~Controllers() {
+  while (!all_->parts.empty()) all_->parts.pop_back();
+}
 
 void Controllers::Start() {
-  all_->deployment.Start();
-  all_->replica_set.Start();
-  all_->namespaces.Start();
-  all_->service_account.Start();
-  all_->root_ca.Start();
-  all_->endpoint_slice.Start();
-  all_->endpoints.Start();
-  all_->node_lifecycle.Start();
-  all_->taint_eviction.Start();
-  all_->pod_gc.Start();
-  all_->cluster_roles.Start();
-  all_->resource_quota.Start();
-  all_->garbage_collector.Start();
+  for (const std::unique_ptr<Part>& part : all_->parts) part->Start();
 }
 
 bool Controllers::idle() const {
-  return all_->deployment.idle() && all_->replica_set.idle() && all_->namespaces.idle() && all_->service_account.idle() &&
-         all_->root_ca.idle() && all_->endpoint_slice.idle() && all_->endpoints.idle() && all_->node_lifecycle.idle() &&
-         all_->taint_eviction.idle() && all_->cluster_roles.idle() && all_->resource_quota.idle() && all_->garbage_collector.idle();
+  return std::ranges::all_of(all_->parts, [](const std::unique_ptr<Part>& part) { return part->idle(); });
 }
 
 }  // namespace homeostat::controllers

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controllers/claims.h"
+#include "controllers/pod_control.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/object/selectors.h"
 
@@ -23,10 +24,6 @@ constexpr Duration kRecheck = std::chrono::seconds(1);
 std::string ScaledMessage(std::string_view set, int32_t from, int32_t to) {
   return std::string("Scaled ") + (from < to ? "up" : "down") + " replica set " + std::string(set) + " from " + std::to_string(from) +
          " to " + std::to_string(to);
-}
-
-bool IsNamespaceTerminating(const Status& status) {
-  return std::ranges::any_of(status.details().causes, [](const StatusCause& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
 }  // namespace

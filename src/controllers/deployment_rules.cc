@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "controllers/claims.h"
+#include "controllers/scaled_value.h"
 #include "homeostat/object/names.h"
 #include "homeostat/schema/diff.h"
 #include "homeostat/schema/protobuf.h"
@@ -35,15 +36,6 @@ std::optional<int32_t> Count(const ReplicaSet& set, std::string_view annotation)
   std::optional<int64_t> number = Number(set.metadata().annotations().Get(annotation));
   if (!number || *number < 0 || *number > INT32_MAX) return std::nullopt;
   return static_cast<int32_t>(*number);
-}
-
-// A number, or a percentage of `total`, rounded up or down.
-int32_t ScaledValue(const Value& int_or_percent, int32_t total, bool round_up) {
-  if (int_or_percent.IsInt()) return static_cast<int32_t>(int_or_percent.AsInt());
-  std::string_view text = int_or_percent.AsString();
-  if (!text.ends_with('%')) return 0;
-  int64_t share = Number(text.substr(0, text.size() - 1)).value_or(0) * total;
-  return static_cast<int32_t>(round_up ? (share + 99) / 100 : share / 100);
 }
 
 // Annotations of the Deployment that its sets don't get.

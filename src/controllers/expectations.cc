@@ -9,10 +9,11 @@ constexpr Duration kTimeout = std::chrono::minutes(5);
 
 }  // namespace
 
-void Expectations::ExpectCreations(const std::string& key, int count, MonotonicTime now) { entries_[key] = {count, {}, now}; }
-
-void Expectations::ExpectDeletions(const std::string& key, std::set<std::string> uids, MonotonicTime now) {
-  entries_[key] = {0, std::move(uids), now};
+void Expectations::Expect(const std::string& key, int creations, std::set<std::string> deletions, MonotonicTime now) {
+  Entry& entry = entries_[key];
+  entry.creations += creations;
+  entry.deletions.merge(deletions);
+  entry.since = now;
 }
 
 void Expectations::CreationSeen(const std::string& key) {

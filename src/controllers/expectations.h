@@ -21,8 +21,8 @@ namespace homeostat::controllers {
 
 class Expectations {
  public:
-  void ExpectCreations(const std::string& key, int count, MonotonicTime now);
-  void ExpectDeletions(const std::string& key, std::set<std::string> uids, MonotonicTime now);
+  // Beside what is awaited for the key already.
+  void Expect(const std::string& key, int creations, std::set<std::string> deletions, MonotonicTime now);
   void CreationSeen(const std::string& key);
   void DeletionSeen(const std::string& key, std::string_view uid);
   // Nothing is awaited any more.

@@ -1,14 +1,13 @@
-// ReplicaSetController: keeps the wanted number of pods of each ReplicaSet: makes and removes them, adopts pods that fit
-// and have no owner, lets go of those that no longer fit.
+// ReplicaController: keeps the wanted number of pods of each ReplicaSet or ReplicationController: makes and removes them, adopts
+// pods that fit and have no owner, lets go of those that no longer fit.
 //
 // It acts on what informers show, which may be late; expectations.h has how it never makes too many pods for that.
 #pragma once
 
 #include <optional>
-#include <unordered_set>
 
-#include "controllers/expectations.h"
-#include "homeostat/api/apps/v1.h"
+#include "controllers/pod_control.h"
+#include "controllers/replica_set_rules.h"
 #include "homeostat/sdk/controller.h"
 
 namespace homeostat::controllers {
@@ -20,28 +19,25 @@ struct ReplicaSetOptions {
   bool careless = false;
 };
 
-class ReplicaSetController {
+// Kind: one that has ReplicaTraits.
+template <class Kind>
+class ReplicaController {
  public:
   // All must outlive it. Loop only.
-  ReplicaSetController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, ReplicaSetOptions options = {});
+  ReplicaController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, ReplicaSetOptions options = {});
   void Start() { controller_.Start(); }
   bool idle() const { return controller_.idle(); }
 
  private:
-  using Set = sdk::Object<api::apps::v1::ReplicaSet>;
+  using Set = sdk::Object<Kind>;
+  using Traits = ReplicaTraits<Kind>;
 
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
-  // Whether the informers show all that was done for the key; asks the server where that is in doubt.
-  Task<Result<bool>> IsUpToDate(std::string key);
-  Task<Result<void>> Manage(Set set, std::string key, std::vector<object::DocumentPtr> active);
-  Task<Result<void>> CreatePods(Set set, std::string key, int count);
-  Task<Result<void>> CreatePod(Set set, std::string key);
-  Task<Result<void>> DeletePods(Set set, std::string key, std::vector<object::DocumentPtr> pods, int count);
-  Task<Result<void>> DeletePod(Set set, std::string key, object::DocumentPtr pod);
+  // What to make or remove for the wanted number.
+  PodChanges ChangesFor(const Set& set, const std::string& key, std::vector<object::DocumentPtr> active) const;
   // Completes with the set as it is afterwards.
   Task<Result<Set>> WriteStatus(Set set, object::DocumentPtr next, std::string key);
   std::vector<object::DocumentPtr> RelatedPods(const Set& set) const;
-  void PodChanged(const sdk::Change& change);
   std::vector<std::string> SetsOf(const sdk::Change& change) const;
 
   Runtime& runtime_;
@@ -50,10 +46,11 @@ class ReplicaSetController {
   sdk::Informer& sets_;
   sdk::Informer& pods_;
   sdk::EventRecorder events_;
-  Expectations expectations_;
-  OwnWrites own_writes_;
-  std::unordered_set<std::string> in_doubt_;   // keys with writes that had no answer
+  PodControl pod_control_;
   sdk::Controller controller_;
 };
+
+using ReplicaSetController = ReplicaController<api::apps::v1::ReplicaSet>;
+using ReplicationManager = ReplicaController<api::core::v1::ReplicationController>;
 
 }  // namespace homeostat::controllers

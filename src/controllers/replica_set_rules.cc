@@ -6,19 +6,13 @@
 #include <map>
 #include <set>
 
-#include "controllers/claims.h"
 #include "controllers/conditions.h"
-#include "homeostat/api/apps/v1_builders.h"
-#include "homeostat/api/core/v1_builders.h"
-#include "homeostat/object/names.h"
-#include "homeostat/object/selectors.h"
 
 namespace homeostat::controllers {
 
 using api::apps::v1::ReplicaSet;
-using api::apps::v1::ReplicaSetBuilder;
 using api::core::v1::Pod;
-using api::core::v1::PodBuilder;
+using api::core::v1::ReplicationController;
 
 namespace {
 
@@ -112,6 +106,14 @@ Rank RankOf(const object::DocumentPtr& document, const std::map<std::string_view
 }  // namespace
 
 int32_t SizeOf(const ReplicaSet& set) { return set.spec().has_replicas() ? set.spec().replicas() : 1; }
+int32_t SizeOf(const ReplicationController& controller) { return controller.spec().has_replicas() ? controller.spec().replicas() : 1; }
+
+Result<object::LabelSelector> ReplicaTraits<ReplicaSet>::Selector(const ReplicaSet& set) {
+  return object::LabelSelector::FromLabelSelector(set.spec().selector().Raw());
+}
+Result<object::LabelSelector> ReplicaTraits<ReplicationController>::Selector(const ReplicationController& controller) {
+  return object::LabelSelector::FromMap(controller.spec().selector().Raw());
+}
 
 void SortForDeletion(std::vector<object::DocumentPtr>& pods, const std::vector<object::DocumentPtr>& related, WallTime now) {
   std::map<std::string_view, int32_t> on_node;
@@ -130,9 +132,10 @@ void SortForDeletion(std::vector<object::DocumentPtr>& pods, const std::vector<o
   for (size_t i = 0; i < pods.size(); ++i) pods[i] = sorted[i].pod;
 }
 
+template <class Kind>
 object::DocumentPtr WithStatus(const object::DocumentPtr& document, const std::vector<object::DocumentPtr>& active, int32_t terminating,
                                const std::optional<Status>& fault, WallTime now) {
-  ReplicaSet set(document->root());
+  Kind set(document->root());
   auto template_labels = object::LabelSelector::FromMap(set.spec().template_().metadata().labels().Raw());
   int32_t labeled = 0, ready = 0, available = 0;
   for (const object::DocumentPtr& one : active) {
@@ -142,10 +145,11 @@ object::DocumentPtr WithStatus(const object::DocumentPtr& document, const std::v
     if (IsPodAvailable(pod, set.spec().min_ready_seconds(), now)) ++available;
   }
   auto replicas = static_cast<int32_t>(active.size());
-  ReplicaSetBuilder next{schema::Subtree(document)};
+  typename ReplicaTraits<Kind>::Builder next{schema::Subtree(document)};
   auto status = next.mutable_status();
   status.set_replicas(replicas).set_fully_labeled_replicas(labeled).set_ready_replicas(ready).set_available_replicas(available);
-  status.set_terminating_replicas(terminating).set_observed_generation(set.metadata().generation());
+  status.set_observed_generation(set.metadata().generation());
+  if constexpr (requires { status.set_terminating_replicas(terminating); }) status.set_terminating_replicas(terminating);
   Conditions conditions = ReadConditions(set.status().conditions());
   const Condition* failure = FindCondition(conditions, kReplicaFailure);
   if (fault && failure == nullptr) {
@@ -159,6 +163,11 @@ object::DocumentPtr WithStatus(const object::DocumentPtr& document, const std::v
   return next.Freeze();
 }
 
+template object::DocumentPtr WithStatus<ReplicaSet>(const object::DocumentPtr&, const std::vector<object::DocumentPtr>&, int32_t,
+                                                    const std::optional<Status>&, WallTime);
+template object::DocumentPtr WithStatus<ReplicationController>(const object::DocumentPtr&, const std::vector<object::DocumentPtr>&, int32_t,
+                                                               const std::optional<Status>&, WallTime);
+
 std::optional<Duration> NextAvailability(const std::vector<object::DocumentPtr>& pods, int32_t min_ready_seconds, WallTime now) {
   std::optional<Duration> next;
   for (const object::DocumentPtr& pod : pods) {
@@ -166,21 +175,6 @@ std::optional<Duration> NextAvailability(const std::vector<object::DocumentPtr>&
     if (time && (!next || *time < *next)) next = time;
   }
   return next;
-}
-
-object::DocumentPtr PodFromTemplate(const ReplicaSet& set) {
-  auto tmpl = set.spec().template_();
-  PodBuilder pod;
-  auto metadata = pod.mutable_metadata();
-  metadata.set_labels(schema::Subtree(tmpl.metadata().labels()));
-  metadata.set_annotations(schema::Subtree(tmpl.metadata().annotations()));
-  metadata.set_finalizers(schema::Subtree(tmpl.metadata().finalizers()));
-  std::string prefix = std::string(set.metadata().name()) + "-";
-  metadata.set_generate_name(object::NameIsDNSSubdomain(prefix, true).empty() ? prefix : std::string(set.metadata().name()));
-  metadata.set_namespace(set.metadata().namespace_());
-  AddControllerReference(metadata, ReplicaSet::SchemaKind(), set.Raw());
-  pod.set_spec(schema::Subtree(tmpl.spec()));
-  return pod.Freeze();
 }
 
 }  // namespace homeostat::controllers

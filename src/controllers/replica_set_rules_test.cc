@@ -5,6 +5,7 @@
 #include "controllers/claims.h"
 #include "controllers/expectations.h"
 #include "controllers/json_object_test.h"
+#include "controllers/pod_template.h"
 #include "homeostat/object/time.h"
 
 namespace homeostat::controllers {
@@ -97,7 +98,7 @@ TEST(ReplicaSetRulesTest, StatusOfPods) {
 TEST(ReplicaSetRulesTest, APodIsMadeOfTheTemplate) {
   auto set = FromJson<ReplicaSet>(R"({"metadata":{"name":"web","namespace":"n","uid":"u"},"spec":{"template":{"metadata":{"labels":{"app":"a"},
       "annotations":{"k":"v"},"finalizers":["f/x"],"name":"ignored"},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
-  auto made = PodFromTemplate(ReplicaSet(set->root()));
+  auto made = PodFromTemplate(ReplicaSet(set->root()).spec().template_(), ReplicaSet::SchemaKind(), set->root()).Freeze();
   Pod pod(made->root());
   EXPECT_EQ(pod.metadata().generate_name(), "web-");
   EXPECT_EQ(pod.metadata().name(), "");
@@ -147,13 +148,13 @@ TEST(ExpectationsTest, EndBySightOrComeIntoDoubt) {
   MonotonicTime now;
   EXPECT_TRUE(expectations.Satisfied("k"));
   EXPECT_FALSE(expectations.InDoubt("k", now));
-  expectations.ExpectCreations("k", 2, now);
+  expectations.Expect("k", 2, {}, now);
   expectations.CreationSeen("k");
   EXPECT_FALSE(expectations.Satisfied("k"));
   expectations.CreationSeen("k");
   EXPECT_TRUE(expectations.Satisfied("k"));
   expectations.CreationSeen("k");
-  expectations.ExpectDeletions("k", {"a", "b"}, now);
+  expectations.Expect("k", 0, {"a", "b"}, now);
   expectations.DeletionSeen("k", "a");
   expectations.DeletionSeen("k", "a");
   EXPECT_FALSE(expectations.Satisfied("k"));

@@ -8,7 +8,6 @@
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
 #include "kinds/batch/batch.h"
-#include "kinds/batch/cron_schedule.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -151,30 +150,6 @@ TEST(GroupBehaviours, EventsHaveTwoForms) {
   EXPECT_EQ(converted.Get("note").AsString(), "hi");
   EXPECT_EQ(converted.Get("deprecatedCount").AsInt(), 2);
   EXPECT_TRUE(object::Equal(behaviour.convert(fixture.arena, converted, other, core), object));
-}
-
-TEST(CronSchedule, IsRefusedWithUpstreamsWords) {
-  const std::pair<std::string_view, std::string_view> cases[] = {
-      {"*/5 0-6 1,15 jan-mar mon", ""},
-      {"@daily", ""},
-      {"@every 90s", ""},
-      {"every day", "expected exactly 5 fields, found 2: [every day]"},
-      {"60 * * * *", "end of range (60) above maximum (59): 60"},
-      {"* * 0 * *", "beginning of range (0) below minimum (1): 0"},
-      {"5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"},
-      {"*/0 * * * *", "step of range should be a positive number: */0"},
-      {"@often", "unrecognized descriptor: @often"},
-      {"x * * * *", "failed to parse int from x: strconv.Atoi: parsing \"x\": invalid syntax"},
-  };
-  for (const auto& [text, fault] : cases) {
-    auto schedule = CronSchedule::Parse(text);
-    EXPECT_EQ(schedule ? "" : std::string(schedule.error().message()), fault) << text;
-  }
-  auto schedule = CronSchedule::Parse("30 4 * * 1");
-  ASSERT_TRUE(schedule);
-  EXPECT_EQ(schedule->minutes, 1ull << 30);
-  EXPECT_TRUE(schedule->days_of_month & CronSchedule::kStar);
-  EXPECT_EQ(schedule->days_of_week, 1ull << 1);
 }
 
 TEST(JobIndexes, AreCountedAndChecked) {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "homeostat/api/batch/v1.h"
+#include "homeostat/object/cron_schedule.h"
 #include "kinds/batch/batch.h"
-#include "kinds/batch/cron_schedule.h"
 #include "kinds/group_checks.h"
 
 namespace homeostat::kinds {
@@ -14,7 +14,7 @@ constexpr size_t kMaxName = object::kDNS1035LabelMaxLength - 11;  // jobs get a 
 void CheckSchedule(const Value& spec, const Value& old_spec, const FieldPath& path, FieldErrors& errors) {
   std::string_view schedule = spec.Get("schedule").AsString();
   if (schedule.empty()) return errors.Required(path);
-  auto parsed = CronSchedule::Parse(schedule);
+  auto parsed = object::CronSchedule::Parse(schedule);
   if (!parsed) errors.Invalid(path, schedule, parsed.error().message());
   if (schedule.find("TZ") == schedule.npos) return;
   bool allowed = old_spec.Get("schedule").AsString().find("TZ") != std::string_view::npos;
@@ -51,7 +51,7 @@ void CheckTimeZone(const Value& zone, const FieldPath& path, FieldErrors& errors
   if (lower == "local") {
     errors.Invalid(path, name, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
   }
-  if (!IsKnownTimeZone(name)) errors.Invalid(path, name, unknown);
+  if (!object::TimeZone::IsKnown(name)) errors.Invalid(path, name, unknown);
 }
 
 void CheckJobTemplate(const Value& job_template, const Value& old, const FieldPath& path, FieldErrors& errors) {

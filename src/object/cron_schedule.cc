@@ -1,15 +1,17 @@
-#include "kinds/batch/cron_schedule.h"
+#include "homeostat/object/cron_schedule.h"
 
 #include <array>
+#include <algorithm>
 #include <charconv>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "homeostat/base/files.h"
 #include "homeostat/base/status.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
 
-namespace homeostat::kinds {
+namespace homeostat::object {
 namespace {
 
 struct Bounds {
@@ -164,7 +166,7 @@ Result<CronSchedule> CronSchedule::Parse(std::string_view text) {
     size_t equals = text.find('='), space = text.find(' ');
     if (space == text.npos) return Fail(BadRequestError("unterminated time zone: " + Text(text)));
     zone = text.substr(equals + 1, space - equals - 1);
-    if (!IsKnownTimeZone(zone)) return Fail(BadRequestError("provided bad location " + zone + ": unknown time zone " + zone));
+    if (!TimeZone::IsKnown(zone)) return Fail(BadRequestError("provided bad location " + zone + ": unknown time zone " + zone));
     text = text.substr(space);
     while (text.starts_with(' ')) text.remove_prefix(1);
   }
@@ -173,11 +175,102 @@ Result<CronSchedule> CronSchedule::Parse(std::string_view text) {
   return schedule;
 }
 
-bool IsKnownTimeZone(std::string_view name) {
-  if (name.empty() || name == "UTC" || name == "Local") return true;
-  if (name.find("..") != name.npos || name.front() == '/' || name.front() == '\\') return false;
-  auto data = ReadFile("/usr/share/zoneinfo/" + std::string(name));
-  return data && data->starts_with("TZif");
+namespace {
+
+// A time as the clocks of a zone show it.
+class Clock {
+ public:
+  Clock(int64_t time, const TimeZone& zone) : zone_(zone), time_(time) { Read(); }
+  int64_t time() const { return time_; }
+  int year() const { return static_cast<int>(date_.year()); }
+  unsigned month() const { return static_cast<unsigned>(date_.month()); }
+  unsigned day() const { return static_cast<unsigned>(date_.day()); }
+  unsigned weekday() const { return std::chrono::weekday(std::chrono::sys_days(date_)).c_encoding(); }
+  int64_t hour() const { return of_day_ / 3600; }
+  int64_t minute() const { return of_day_ % 3600 / 60; }
+  int64_t second() const { return of_day_ % 60; }
+
+  void Add(int64_t seconds) {
+    time_ += seconds;
+    Read();
+  }
+  void SetDate(std::chrono::year_month_day date, int64_t hour) {
+    int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+    time_ = zone_.FromLocal(days * 86400 + hour * 3600);
+    Read();
+  }
+  std::chrono::year_month_day date() const { return date_; }
+
+ private:
+  void Read() {
+    int64_t local = time_ + zone_.OffsetAt(time_);
+    of_day_ = (local % 86400 + 86400) % 86400;
+    date_ = std::chrono::year_month_day(std::chrono::sys_days(std::chrono::days((local - of_day_) / 86400)));
+  }
+  const TimeZone& zone_;
+  int64_t time_;
+  std::chrono::year_month_day date_;
+  int64_t of_day_ = 0;
+};
+
+bool Has(uint64_t bits, uint64_t value) { return (bits >> value & 1) != 0; }
+
+bool DayFits(const CronSchedule& schedule, const Clock& clock) {
+  bool of_month = Has(schedule.days_of_month, clock.day()), of_week = Has(schedule.days_of_week, clock.weekday());
+  bool star = ((schedule.days_of_month | schedule.days_of_week) & CronSchedule::kStar) != 0;
+  return star ? of_month && of_week : of_month || of_week;
 }
 
-}  // namespace homeostat::kinds
+// The next midnight, or what comes nearest to it on a day without.
+void NextDay(Clock& clock) {
+  clock.SetDate(std::chrono::year_month_day(std::chrono::sys_days(clock.date()) + std::chrono::days(1)), 0);
+  if (clock.hour() > 12) {
+    clock.Add((24 - clock.hour()) * 3600);
+  } else if (clock.hour() != 0) {
+    clock.Add(-clock.hour() * 3600);
+  }
+}
+
+}  // namespace
+
+std::optional<int64_t> CronSchedule::Next(int64_t after, const TimeZone& zone) const {
+  if (every.count() > 0) return after + every.count();
+  Clock clock(after + 1, zone);
+  int last_year = clock.year() + 5;
+  // Each unit from the largest down is raised until it fits; what is below then starts from its beginning. A unit that wraps
+  // begins all over.
+  // Whatever a damaged zone says, this ends.
+  constexpr int kMostSteps = 100'000;
+  bool begun = false;
+  auto begin = [&](auto reset) {
+    if (!std::exchange(begun, true)) reset();
+  };
+  for (int step = 0; step < kMostSteps && clock.year() <= last_year; ++step) {
+    if (!Has(months, clock.month())) {
+      begin([&] { clock.SetDate(clock.date().year() / clock.date().month() / 1, 0); });
+      clock.SetDate((clock.date() + std::chrono::months(1)).year() / (clock.date() + std::chrono::months(1)).month() / 1, 0);
+      continue;
+    }
+    if (!DayFits(*this, clock)) {
+      begin([&] { clock.SetDate(clock.date(), 0); });
+      NextDay(clock);
+      continue;
+    }
+    if (!Has(hours, static_cast<uint64_t>(clock.hour()))) {
+      begin([&] { clock.SetDate(clock.date(), clock.hour()); });
+      clock.Add(3600);
+      continue;
+    }
+    if (!Has(minutes, static_cast<uint64_t>(clock.minute()))) {
+      begin([&] { clock.Add(-clock.second()); });
+      clock.Add(60);
+      continue;
+    }
+    if (clock.second() == 0) return clock.time();
+    begun = true;
+    clock.Add(1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace homeostat::object

@@ -1,9 +1,9 @@
-#include "scheduler/node_selector.h"
+#include "sdk/node_selector.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace homeostat::scheduler {
+namespace homeostat::sdk {
 namespace {
 
 using object::LabelRequirement;
@@ -104,4 +104,4 @@ bool Tolerated(const std::vector<Toleration>& tolerations, const Taint& taint) {
   return std::ranges::any_of(tolerations, [&](const Toleration& toleration) { return toleration.Tolerates(taint); });
 }
 
-}  // namespace homeostat::scheduler
+}  // namespace homeostat::sdk

@@ -1,15 +1,18 @@
 // CronSchedule: when a CronJob runs, as "30 4 * * 1-5" or "@daily" say it.
-// Source of the rules: the standard parser of github.com/robfig/cron/v3, whose words the errors are.
+// Source of the rules: the standard parser and the schedules of github.com/robfig/cron/v3, whose words the errors are. Safe to use
+// from any thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "homeostat/base/result.h"
+#include "homeostat/object/time_zone.h"
 
-namespace homeostat::kinds {
+namespace homeostat::object {
 
 struct CronSchedule {
   // Bit n: value n matches. Bit 63 of days: the field is * (then the other one alone decides).
@@ -23,9 +26,11 @@ struct CronSchedule {
 
   // BadRequest with what is wrong.
   static Result<CronSchedule> Parse(std::string_view text);
+
+  // The first time after that one (both in seconds since 1970) at which it runs, by the clocks of that zone; nullopt if there is
+  // none within five years. An hour that a zone leaves out is passed over; one that comes twice counts once for fields that
+  // name an hour, as upstream's schedule does it.
+  std::optional<int64_t> Next(int64_t after, const TimeZone& zone) const;
 };
 
-// Whether the system knows a time zone of that name.
-bool IsKnownTimeZone(std::string_view name);
-
-}  // namespace homeostat::kinds
+}  // namespace homeostat::object

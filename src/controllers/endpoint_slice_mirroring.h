@@ -1,0 +1,31 @@
+// EndpointSliceMirroringController: keeps EndpointSlices like the Endpoints of Services without a selector, which somebody keeps
+// by hand.
+#pragma once
+
+#include "controllers/expectations.h"
+#include "controllers/mirror_plan.h"
+#include "homeostat/sdk/controller.h"
+
+namespace homeostat::controllers {
+
+class EndpointSliceMirroringController {
+ public:
+  // All must outlive it. Loop only.
+  EndpointSliceMirroringController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers);
+  void Start() { controller_.Start(); }
+  bool idle() const { return controller_.idle(); }
+
+ private:
+  Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
+  Task<Result<void>> Write(std::string key, MirrorPlan plan);
+
+  sdk::Client client_;
+  sdk::Informer& endpoints_;
+  sdk::Informer& services_;
+  sdk::Informer& slices_;
+  sdk::EventRecorder events_;
+  OwnWrites own_writes_;
+  sdk::Controller controller_;
+};
+
+}  // namespace homeostat::controllers
