@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/finalizers.h"
 #include "controllers/parallel.h"
 #include "homeostat/api/registry.h"
 #include "homeostat/object/json.h"

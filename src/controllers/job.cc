@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controllers/claims.h"
+#include "controllers/finalizers.h"
 #include "controllers/parallel.h"
 #include "homeostat/schema/diff.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/finalizers.h"
 #include "homeostat/sdk/object.h"
 
 namespace homeostat::controllers {
@@ -24,10 +25,6 @@ GraphNode NodeOf(const schema::Kind& kind, const Value& object) {
   node.foreground = HasFinalizer(object, kForegroundFinalizer);
   node.orphan = HasFinalizer(object, kOrphanFinalizer);
   return node;
-}
-
-bool HasFinalizer(const Value& object, std::string_view name) {
-  return std::ranges::any_of(object.Path({"metadata", "finalizers"}).items(), [&](const Value& f) { return f.AsString() == name; });
 }
 
 std::string_view OwnerReference::group() const {

@@ -28,8 +28,6 @@ namespace homeostat::controllers {
 inline constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
 inline constexpr std::string_view kOrphanFinalizer = "orphan";
 
-bool HasFinalizer(const object::Value& object, std::string_view name);
-
 struct OwnerReference {
   std::string api_version, kind, name, uid;
   bool blocks = false;    // blockOwnerDeletion
