@@ -148,7 +148,7 @@ Result<TokenClaims> ServiceAccountTokens::ReadLegacyClaims(const Value& body, st
   if (!secret || secret->root().Path({"metadata", "deletionTimestamp"})) return Refused("the secret " + secret_name + " that keeps it is gone");
   if (secret->root().Path({"data", "token"}).AsString() != token) return Refused("the secret " + secret_name + " keeps another");
   claims.audiences = options_.api_audiences;
-  claims.expires = WallTime::max();
+  claims.expires = WallTime::max();  // it ends with its secret
   return claims;
 }
 

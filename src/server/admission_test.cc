@@ -85,5 +85,22 @@ TEST_F(ServerAdmissionTest, PluginsCanBeLeftOut) {
   EXPECT_EQ(Ask("POST", "/api/v1/namespaces/nowhere/configmaps", R"({"metadata":{"name":"a"}})").first, 201);
 }
 
+// A node that may ask for a service account's tokens gets those of its own pods, as they were asked for.
+TEST_F(ServerAdmissionTest, NodesGetTokensOfTheirPodsOnly) {
+  Begin({.enable = {"NodeRestriction"}});
+  ASSERT_TRUE(runtime_->RunUntil([&] { return control_plane_->tokens().key() != nullptr; }, std::chrono::minutes(1)));
+  ASSERT_EQ(Ask("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})").first, 201);
+  ASSERT_EQ(Ask("POST", "/api/v1/namespaces/default/pods",
+                R"({"metadata":{"name":"p"},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}})").first, 201);
+  std::string uid(control_plane_->objects().Get("", "pods", "default", "p")->root().Path({"metadata", "uid"}).AsString());
+  transport_ = control_plane_->TransportFor("system:node:n1", {"system:nodes"});
+  const std::string tokens = "/api/v1/namespaces/default/serviceaccounts/default/token";
+  auto [refused, why] = Ask("POST", tokens, "{}");
+  EXPECT_EQ(refused, 403);
+  EXPECT_NE(why.find("node requested token not bound to a pod"), std::string::npos) << why;
+  auto [given, token] = Ask("POST", tokens, R"({"spec":{"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p","uid":")" + uid + R"("}}})");
+  EXPECT_EQ(given, 201) << token;
+}
+
 }  // namespace
 }  // namespace homeostat::server

@@ -141,6 +141,8 @@ struct NodeStreams {
     kinds::RuleContext rules = context.Rules(false, context.info.subresource);
     admission::Request admit{admission::Operation::kConnect, context.storage(), context.info.subresource, context.info.ns,
                              context.info.name, object::Value(), object::Value(), object::Value(), rules};
+    auto mutate = context.parts.admission.Mutate(admit);
+    CO_TRY(co_await std::move(mutate));
     auto validate = context.parts.admission.Validate(admit);
     CO_TRY(co_await std::move(validate));
     auto ask = AskNode(nodes, std::move(node), ForNode(context, std::move(verb), container));

@@ -99,6 +99,8 @@ Task<Result<void>> Admit(RequestContext& context) {
   kinds::RuleContext rules = context.Rules(false, "proxy");
   admission::Request admit{admission::Operation::kConnect, context.storage(), "proxy", context.info.ns, context.info.name,
                            Value(), Value(), Value(), rules};
+  auto mutate = context.parts.admission.Mutate(admit);
+  CO_TRY(co_await std::move(mutate));
   auto validate = context.parts.admission.Validate(admit);
   co_return co_await std::move(validate);
 }

@@ -110,11 +110,7 @@ patch::FieldManager ScaleManager() {
 Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, const Value& live) {
   object::Arena& arena = context.arena();
   WallTime now = context.runtime().WallNow();
-  if (write.patch == nullptr) {
-    // A PUT leaves nobody with replicas that it changes.
-    bool same = object::Equal(write.body.Path({"spec", "replicas"}), live.Path({"spec", "replicas"}));
-    return SetMetadata(arena, *ScaleKind().type, write.body, "managedFields", same ? live.Path({"metadata", "managedFields"}) : Value());
-  }
+  if (write.patch == nullptr) return ScaleManager().Update(arena, live, write.body, write.manager, now, false);
   if (write.patch->kind != PatchKind::kApply) {
     TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, *write.patch, ScaleKind(), live));
     return ScaleManager().Update(arena, live, patched.object, write.manager, now, patched.resets_managed_fields);

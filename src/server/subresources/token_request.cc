@@ -123,11 +123,23 @@ Value Completed(RequestContext& context, const v1::TokenRequest& request, const 
   return answer.FreezeInto(context.arena());
 }
 
-// What admission has to say: a node gets tokens for its own pods only.
+admission::Request AdmissionOf(RequestContext& context, kinds::RuleContext& rules, Value request) {
+  return admission::Request{admission::Operation::kCreate, context.storage(), "token", context.info.ns, context.info.name,
+                            request, Value(), Value(), rules};
+}
+
+// Admission that changes sees the request as it was sent: a node gets tokens for its own pods, and for their audiences, only.
+Task<Result<Value>> AdmitChanges(RequestContext& context, Value request, bool dry_run) {
+  kinds::RuleContext rules = context.Rules(dry_run, "token");
+  admission::Request admit = AdmissionOf(context, rules, request);
+  auto mutate = context.parts.admission.Mutate(admit);
+  co_return co_await std::move(mutate);
+}
+
+// Admission that refuses sees it with what the server has filled in.
 Task<Result<void>> Admit(RequestContext& context, Value request, bool dry_run) {
   kinds::RuleContext rules = context.Rules(dry_run, "token");
-  admission::Request admit{admission::Operation::kCreate, context.storage(), "token", context.info.ns, context.info.name,
-                           request, Value(), Value(), rules};
+  admission::Request admit = AdmissionOf(context, rules, request);
   auto validate = context.parts.admission.Validate(admit);
   co_return co_await std::move(validate);
 }
@@ -135,6 +147,8 @@ Task<Result<void>> Admit(RequestContext& context, Value request, bool dry_run) {
 Task<Result<http::Response>> AnswerToken(auth::ServiceAccountTokens& tokens, RequestContext& context) {
   CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
   CO_TRY_ASSIGN(Value body, DecodeBody(context, TokenRequestKind(), query.field_validation));
+  auto change = AdmitChanges(context, body, query.dry_run);
+  CO_TRY_ASSIGN(body, co_await std::move(change));
   v1::TokenRequest request(body);
   CO_TRY(CheckNames(context, request));
   object::DocumentPtr account = context.parts.objects.Get("", "serviceaccounts", context.info.ns, context.info.name);
