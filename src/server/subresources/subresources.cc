@@ -10,7 +10,6 @@ void ServeSubresources(ApiServer& server, SubresourceParts parts) {
   ServeTokenRequest(server, parts);
   ServeAccessReviews(server, parts);
   ServeIdentityReviews(server, parts);
-  ServeServiceProxy(server);
   ServeComponentStatuses(server, parts.store_health);
 }
 

@@ -26,7 +26,6 @@ void ServeEviction(ApiServer& server);
 void ServeTokenRequest(ApiServer& server, SubresourceParts parts);
 void ServeAccessReviews(ApiServer& server, SubresourceParts parts);
 void ServeIdentityReviews(ApiServer& server, SubresourceParts parts);
-void ServeServiceProxy(ApiServer& server);
 void ServeComponentStatuses(ApiServer& server, HealthFunction store_health);
 
 // The HTTP API of a node by its name, as upstream's kubelet serves it (/containerLogs, /exec, /attach, /portForward); null
