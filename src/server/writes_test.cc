@@ -81,7 +81,7 @@ TEST_F(WritesTest, FaultsComeInTheOrderOfTheDocument) {
 }
 
 TEST_F(WritesTest, KeysThatStandTwice) {
-  const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ndata:\n  a: \"1\"\n  a: \"2\"\n";
+  const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twice}\ndata:\n  a: \"1\"\n  a: \"2\"\n";
   EXPECT_EQ(Ask("POST", std::string(kMaps) + "?fieldValidation=Strict", yaml, {"Content-Type: application/yaml"}).message(),
             "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:\n  line 6: key \"a\" "
             "already set in map");
