@@ -321,6 +321,8 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   Value tree = patched.tree;
   if (patched.strategic) {
     TRY_ASSIGN(tree, schema::FromUnstructured(arena, tree, *expected.type));
+  } else if (auto meta = ReadTypeMeta(tree); !meta) {
+    return Fail(meta.error());
   } else if (tree.Get("apiVersion").AsString().empty()) {
     // Upstream then reads it as its internal form, which has none of these fields.
     for (const object::Member& member : tree.members()) {

@@ -332,7 +332,8 @@ Result<http::Response> EncodeComputedList(RequestContext& context, std::span<con
   if (context.output.transformation == Transformation::kTable) return EncodeTable(context, objects, {}, 200);
   ObjectBuilder list(context.arena());
   object::ListBuilder items(context.arena());
-  for (const Value& object : objects) items.Append(object);
+  // The list says of what kind its items are.
+  for (const Value& object : objects) items.Append(schema::WithTypeMeta(context.arena(), *kind.type, object, "", ""));
   int index = kind.list_type->FieldIndex("items");
   if (!items.empty()) list.SetField(static_cast<uint16_t>(index), "items", items.Build());
   TRY_ASSIGN(Bytes body, EncodeValue(*kind.list_type, kind.gvk.ApiVersion(), kind.list_kind, list.Build(), context.output.encoding,

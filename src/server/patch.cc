@@ -96,9 +96,21 @@ std::string GoMapText(const Value& value) {
   return value.IsString() ? std::string(value.AsString()) : object::JsonText(value);
 }
 
-std::string SortedJson(const Value& value) {
-  auto text = object::WriteJson(value, {.sort_names = true});
-  return text ? *text : object::JsonText(value);
+// What a JSON patch or merge patch touched stands sorted by name, as upstream's libraries write it; the rest as it was.
+Value TouchedSorted(object::Arena& arena, const Value& before, const Value& after) {
+  if (after.IsList() && before.IsList() && !object::Equal(before, after)) {
+    object::ListBuilder items(arena);
+    for (size_t i = 0; i < after.size(); ++i) items.Append(TouchedSorted(arena, before.At(i), after.At(i)));
+    return items.Build();
+  }
+  if (!after.IsObject() || !before.IsObject() || object::Equal(before, after)) return after;
+  std::vector<object::Member> members(after.members().begin(), after.members().end());
+  std::ranges::sort(members, {}, &object::Member::name);
+  object::ObjectBuilder builder(arena);
+  for (const object::Member& member : members) {
+    builder.Append(member.name(), TouchedSorted(arena, before.Get(member.name()), member.value));
+  }
+  return builder.Build();
 }
 
 // The patched JSON form of the object.
@@ -122,7 +134,7 @@ Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& pa
   TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
   // What upstream shows of a patch that makes no object of its kind.
   bool strategic = patch.kind == PatchKind::kStrategicMerge;
-  schema::BadValue shown(strategic ? GoMapText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : SortedJson(patched));
+  schema::BadValue shown(strategic ? GoMapText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : object::JsonText(TouchedSorted(context.arena(), form, patched)));
   std::vector<std::string> problems = StrictProblems(patch);
   Patched made{patched, problems, strategic};
   auto object = DecodePatched(context, kind, made, patch.query.field_validation);

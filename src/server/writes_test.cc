@@ -81,7 +81,7 @@ TEST_F(WritesTest, FaultsComeInTheOrderOfTheDocument) {
 }
 
 TEST_F(WritesTest, KeysThatStandTwice) {
-  const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ndata:\n  a: \"1\"\n  a: \"2\"\n";
+  const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twice}\ndata:\n  a: \"1\"\n  a: \"2\"\n";
   EXPECT_EQ(Ask("POST", std::string(kMaps) + "?fieldValidation=Strict", yaml, {"Content-Type: application/yaml"}).message(),
             "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:\n  line 6: key \"a\" "
             "already set in map");
@@ -110,6 +110,14 @@ TEST_F(WritesTest, PatchesThatMakeSomethingElse) {
   EXPECT_NE(secret.message().find("illegal base64 data at input byte 0"), std::string::npos) << secret.message();
   EXPECT_EQ(Ask("PATCH", std::string(kMaps) + "/m?fieldValidation=Ignore", R"([{"op":"remove","path":"/apiVersion"}])", json).message(),
             "the name of the object (m based on URL) was undeterminable: name must be provided");
+  EXPECT_NE(Ask("PATCH", std::string(kMaps) + "/m", R"([{"op":"replace","path":"/apiVersion","value":[]}])", json)
+                .message()
+                .find("couldn't get version/kind; json parse error: json: cannot unmarshal array into Go struct field .apiVersion of type string"),
+            std::string::npos);
+  // What the patch touched is shown sorted, the rest as it was: the first of metadata is the name.
+  EXPECT_NE(Ask("PATCH", std::string(kMaps) + "/m", R"({"immutable":"x"})").message().find(R"(\"metadata\":{\"name\":\"m\",)"), std::string::npos);
+  EXPECT_NE(Ask("PATCH", std::string(kMaps) + "/m", R"({"metadata":{"labels":5}})").message().find(R"(\"metadata\":{\"creationTimestamp\":)"),
+            std::string::npos);
   EXPECT_EQ(Warning(Ask("PATCH", std::string(kMaps) + "/m", R"([{"op":"test","path":"/kind","value":"ConfigMap","x":1}])", json)),
             "299 - \"json patch unknown field \\\"[0].x\\\"\"");
 }
