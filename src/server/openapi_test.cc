@@ -1,10 +1,7 @@
 // How OpenAPI documents are negotiated and cached.
 #include "server/openapi.h"
 
-#include <gtest/gtest.h>
-
-#include "homeostat/object/json.h"
-#include "server/internal/testing.h"
+#include "server/internal/test_server.h"
 
 namespace homeostat::server {
 namespace {
@@ -15,14 +12,23 @@ constexpr std::string_view kProtobuf2 = "application/com.github.proto-openapi.sp
                            kProtobuf3Older = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
                            kJson = "application/json";
 
-class OpenApiTest : public testing::ControlPlaneTest {
+class OpenApiTest : public internal::TestServer {
  protected:
+  http::Response Send(http::Request request) {
+    auto transport = control_plane->TransportFor(user, groups);
+    return Await(transport->Handle(std::move(request)));
+  }
   http::Response Get(std::string path, std::string_view accept, std::string_view known_tag = {}) {
     http::Request request;
     request.path = std::move(path);
     if (!accept.empty()) request.headers.Set("Accept", accept);
     if (!known_tag.empty()) request.headers.Set("If-None-Match", known_tag);
     return Send(std::move(request));
+  }
+  static std::string Text(const http::Response& response) {
+    std::string text;
+    for (const Bytes& part : response.body) text += part.view();
+    return text;
   }
 };
 
