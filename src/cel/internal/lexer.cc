@@ -219,14 +219,7 @@ class Lexer {
     }
     end = std::min(end, text_.size());
     std::string text;
-    for (size_t i = begin; i < end; ++i) {
-      switch (text_[i]) {
-        case '\n': text += "\\n"; break;
-        case '\t': text += "\\t"; break;
-        case '\r': text += "\\r"; break;
-        default: AppendUtf8(text, text_[i]);
-      }
-    }
+    for (size_t i = begin; i < end; ++i) AppendUtf8(text, text_[i]);
     issues_.Add(static_cast<int32_t>(begin), "Syntax error: token recognition error at: '" + text + "'");
     at_ = end;
   }
