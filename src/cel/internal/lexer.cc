@@ -1,5 +1,6 @@
 #include "cel/internal/lexer.h"
 
+#include <algorithm>
 #include <array>
 
 namespace homeostat::cel::internal {
@@ -249,5 +250,12 @@ class Lexer {
 std::vector<LexedToken> Lex(const Source& source, Issues& issues) { return Lexer(source, issues).Run(); }
 
 std::string_view DisplayName(Token token) { return kDisplay[static_cast<size_t>(token)]; }
+
+bool IsReservedWord(std::string_view name) {
+  static constexpr std::array<std::string_view, 21> kReserved = {
+      "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
+      "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"};
+  return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
+}
 
 }  // namespace homeostat::cel::internal

@@ -26,13 +26,6 @@ constexpr std::string_view kMapStart =
     "{'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
     "IDENTIFIER}";
 
-bool IsReserved(std::string_view name) {
-  static constexpr std::array<std::string_view, 21> kReserved = {
-      "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
-      "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"};
-  return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
-}
-
 std::string_view RelationOperator(Token token) {
   switch (token) {
     case Token::kLess: return "_<_";
@@ -416,7 +409,7 @@ class Parser {
     int32_t name_offset = Offset();
     Next();
     bool call = Type() == Token::kLeftParen;
-    if (IsReserved(name)) {
+    if (IsReservedWord(name)) {
       ExprPtr bad = Report(start, "reserved identifier: " + name);
       if (call) {
         Next();
