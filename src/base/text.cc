@@ -37,7 +37,7 @@ bool IsPrintable(uint32_t c) {
   if ((c >= 0x0600 && c <= 0x0605) || c == 0x061C || c == 0x06DD || c == 0x070F || c == 0x1680 || c == 0x180E) return false;
   if ((c >= 0x2000 && c <= 0x200F) || (c >= 0x2028 && c <= 0x202F) || (c >= 0x205F && c <= 0x206F) || c == 0x3000) return false;
   if ((c >= 0xE000 && c <= 0xF8FF) || c == 0xFEFF || (c >= 0xFFF0 && c <= 0xFFFB)) return false;
-  return (c & 0xFFFE) != 0xFFFE && c < 0xE0000;
+  return (c & 0xFFFE) != 0xFFFE && c < 0x323B0;  // beyond, nothing is assigned that is printed
 }
 
 char ShortEscape(uint32_t c) {

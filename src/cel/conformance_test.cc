@@ -19,7 +19,7 @@ const std::set<std::string, std::less<>>& Different() {
     std::set<std::string, std::less<>> made;
     std::ifstream file(HOMEOSTAT_CEL_TESTDATA "/kubernetes_differs.txt");
     for (std::string line; std::getline(file, line);) {
-      if (!line.empty() && line[0] != '#') made.insert(line.substr(0, line.find(' ')));
+      if (!line.empty() && line[0] != '#') made.insert(line.substr(0, line.find('\t')));
     }
     return made;
   }();

@@ -248,6 +248,16 @@ void Evaluator::ObserveCall(const Node& node, const Value& result) {
     args[n] = stack_[i - 1].value;
     stack_.resize(i - 1);
   }
+  // cel-go's rules for these functions take it for granted that arguments are no errors.
+  bool compares = node.cost_rule == CostRule::kSelfCompareFirst || node.cost_rule == CostRule::kSelfCompareSecond;
+  if (compares && !args[node.cost_rule == CostRule::kSelfCompareFirst ? 0 : 1].IsList()) {
+    broken_ = "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add";
+    return;
+  }
+  if (node.cost_rule == CostRule::kFlatten && args.size() == 2 && !args[1].IsInt()) {
+    broken_ = "internal error: interface conversion: ref.Val is *types.Err, not types.Int";
+    return;
+  }
   Charge(CallCost(node, args, result));
 }
 

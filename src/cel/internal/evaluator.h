@@ -19,6 +19,8 @@ class Evaluator {
   uint64_t cost() const { return cost_; }
   bool over_limit() const { return over_limit_; }
   bool interrupted() const { return interrupted_; }
+  // Not empty: the original's evaluation breaks off with this message, whatever stands around.
+  std::string_view broken() const { return broken_; }
 
  private:
   // One loop that is being run.
@@ -38,7 +40,7 @@ class Evaluator {
     Value value;
   };
 
-  bool stopped() const { return over_limit_ || interrupted_; }
+  bool stopped() const { return over_limit_ || interrupted_ || !broken_.empty(); }
   Value Error(std::string_view text) { return MakeError(context_.arena, text); }
 
   Value Step(const Node& node);
@@ -80,6 +82,7 @@ class Evaluator {
   uint32_t steps_ = 0;
   bool over_limit_ = false;
   bool interrupted_ = false;
+  std::string_view broken_;
 };
 
 // What one call costs.

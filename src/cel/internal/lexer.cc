@@ -1,5 +1,6 @@
 #include "cel/internal/lexer.h"
 
+#include <algorithm>
 #include <array>
 
 namespace homeostat::cel::internal {
@@ -219,14 +220,7 @@ class Lexer {
     }
     end = std::min(end, text_.size());
     std::string text;
-    for (size_t i = begin; i < end; ++i) {
-      switch (text_[i]) {
-        case '\n': text += "\\n"; break;
-        case '\t': text += "\\t"; break;
-        case '\r': text += "\\r"; break;
-        default: AppendUtf8(text, text_[i]);
-      }
-    }
+    for (size_t i = begin; i < end; ++i) AppendUtf8(text, text_[i]);
     issues_.Add(static_cast<int32_t>(begin), "Syntax error: token recognition error at: '" + text + "'");
     at_ = end;
   }
@@ -256,5 +250,12 @@ class Lexer {
 std::vector<LexedToken> Lex(const Source& source, Issues& issues) { return Lexer(source, issues).Run(); }
 
 std::string_view DisplayName(Token token) { return kDisplay[static_cast<size_t>(token)]; }
+
+bool IsReservedWord(std::string_view name) {
+  static constexpr std::array<std::string_view, 21> kReserved = {
+      "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
+      "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"};
+  return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
+}
 
 }  // namespace homeostat::cel::internal

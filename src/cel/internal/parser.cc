@@ -15,12 +15,16 @@ namespace {
 constexpr std::string_view kExpressionStart =
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
-bool IsReserved(std::string_view name) {
-  static constexpr std::array<std::string_view, 21> kReserved = {
-      "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
-      "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while"};
-  return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
-}
+constexpr std::string_view kIndexStart =
+    "{'[', '{', '(', '.', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+constexpr std::string_view kArgumentStart =
+    "{'[', '{', '(', ')', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+constexpr std::string_view kListStart =
+    "{'[', ']', '{', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+    "IDENTIFIER}";
+constexpr std::string_view kMapStart =
+    "{'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+    "IDENTIFIER}";
 
 std::string_view RelationOperator(Token token) {
   switch (token) {
@@ -62,10 +66,6 @@ class Parser {
       : source_(source), options_(options), issues_(issues), build_(ast), tokens_(Lex(source, issues)) {}
 
   ExprPtr Run() {
-    if (!StartsExpression(Type()) && Type() != Token::kEnd && StartsExpression(Type(1))) {
-      Syntax("extraneous input " + Quoted(Type(), at_) + " expecting " + std::string(kExpressionStart));
-      return Bad();
-    }
     ExprPtr root = Expression();
     if (!stopped_ && Type() != Token::kEnd) EndError();
     return root;
@@ -132,20 +132,40 @@ class Parser {
     return token == Token::kEnd || token == Token::kDot || token == Token::kQuestion || token == Token::kAnd ||
            token == Token::kOr || CalcStrength(token, name) > 0 || !RelationOperator(token).empty();
   }
-  // A closing token that is not there.
+  // Takes a closing bracket or a colon, or says that it is not there. As the original, it then goes on where the token
+  // could simply be put in or what stands before it be left out.
   void Expect(Token type, std::string_view expected) {
+    bool colon = type == Token::kColon;
+    bool last = open_ == 1;
+    if (!colon) --open_;
     if (stopped_ || Take(type)) return;
-    bool bracket = expected.front() == '\'' && type != Token::kColon;
+    bool one = expected.size() < 4;  // nothing else was possible
     std::string quoted = "'" + std::string(expected) + "'";
     if (expected.size() == 1) expected = quoted;
-    if (bracket && Continues(Type())) {
-      // The original goes on as if it were.
+    bool insert = colon ? StartsExpression(Type()) : one && Continues(Type()) && (Type() != Token::kEnd || last);
+    if (Type() != Token::kEnd && Type(1) == type) {
+      Skip(expected);
+      Take(type);
+    } else if (insert) {
       issues_.Add(Offset(), "Syntax error: missing " + std::string(expected) + " at " + Quoted(Type(), at_));
-    } else if (Type() != Token::kEnd && Type(1) == type) {
-      Syntax("extraneous input " + Quoted(Type(), at_) + " expecting " + std::string(expected));
     } else {
       Mismatched(expected);
     }
+  }
+  // Leaves a token out.
+  void Skip(std::string_view expected) {
+    issues_.Add(Offset(), "Syntax error: extraneous input " + Quoted(Type(), at_) + " expecting " + std::string(expected));
+    Next();
+  }
+  // At the start of an expression that may also be something else: what is neither is left out if the next token is good.
+  bool StartsOrSkips(std::string_view expected, Token other) {
+    if (StartsExpression(Type()) || Type() == other || Type() == Token::kQuestion || stopped_) return true;
+    if (Type() != Token::kEnd && (StartsExpression(Type(1)) || Type(1) == other)) {
+      Skip(expected);
+      return true;
+    }
+    Mismatched(expected);
+    return false;
   }
 
   void EndError() {
@@ -282,10 +302,15 @@ class Parser {
     if (Type() == Token::kEscapedIdentifier) {
       Report(Offset(), "unsupported syntax: '`'");
       Next();
-      return operand;
+      build_.set_offset(dot);
+      return build_.Select(std::move(operand), "");
     }
     if (Type() != Token::kIdentifier) {
-      if (optional) return Mismatched("{IDENTIFIER, ESC_IDENTIFIER}");
+      if (optional) {
+        ExprPtr bad = Mismatched("{IDENTIFIER, ESC_IDENTIFIER}");
+        issues_.Add(Offset(), "unsupported ident kind");
+        return bad;
+      }
       if (Type() == Token::kEnd) return Syntax("no viable alternative at input '.'");
       if (Type() == Token::kTrue || Type() == Token::kFalse || Type() == Token::kNull) {
         return Mismatched("IDENTIFIER");
@@ -315,7 +340,9 @@ class Parser {
   ExprPtr Index(ExprPtr operand) {
     int32_t offset = Offset();
     Next();
+    ++open_;
     bool optional = Take(Token::kQuestion);
+    if (!optional && !StartsOrSkips(kIndexStart, Token::kQuestion)) return operand;
     ExprPtr index = Expression();
     Expect(Token::kRightBracket, "']'");
     if (optional && !options_.optional_syntax) return Report(offset, "unsupported syntax '[?'");
@@ -326,20 +353,14 @@ class Parser {
   // Behind the opening parenthesis, up to the closing one.
   std::vector<ExprPtr> Arguments() {
     std::vector<ExprPtr> args;
-    if (Take(Token::kRightParen)) return args;
-    if (!StartsExpression(Type())) {
-      Syntax("mismatched input " + Quoted(Type(), at_) + " expecting " + WithClosing("')'"));
-      return args;
+    ++open_;
+    if (!StartsOrSkips(kArgumentStart, Token::kRightParen)) return args;
+    if (Type() != Token::kRightParen) {
+      do args.push_back(Expression());
+      while (Take(Token::kComma));
     }
-    do args.push_back(Expression());
-    while (Take(Token::kComma));
-    Expect(Token::kRightParen, "{')', ','}");
+    Expect(Token::kRightParen, "')'");
     return args;
-  }
-
-  static std::string WithClosing(std::string_view closing) {
-    static constexpr std::string_view kFront = "{'[', '{', '(', ";
-    return std::string(kFront) + std::string(closing) + ", " + std::string(kExpressionStart.substr(kFront.size()));
   }
 
   ExprPtr CallOrMacro(int32_t offset, std::string function, ExprPtr target, std::vector<ExprPtr> args) {
@@ -361,6 +382,7 @@ class Parser {
     switch (Type()) {
       case Token::kLeftParen: {
         Next();
+        ++open_;
         ExprPtr inner = Expression();
         Expect(Token::kRightParen, "')'");
         return inner;
@@ -387,7 +409,7 @@ class Parser {
     int32_t name_offset = Offset();
     Next();
     bool call = Type() == Token::kLeftParen;
-    if (IsReserved(name)) {
+    if (IsReservedWord(name)) {
       ExprPtr bad = Report(start, "reserved identifier: " + name);
       if (call) {
         Next();
@@ -414,8 +436,10 @@ class Parser {
     ExprPtr message = build_.New(ExprKind::kStruct);
     message->name = std::move(name);
     Next();
-    while (!stopped_ && Type() != Token::kRightBrace) {
-      if (Take(Token::kComma)) break;
+    ++open_;
+    bool comma = false;
+    while (!stopped_ && Type() != Token::kRightBrace && !(comma && Type() == Token::kEnd)) {
+      if (!comma && Take(Token::kComma)) break;
       int32_t question = Offset();
       bool optional = Take(Token::kQuestion);
       if (optional && !options_.optional_syntax) Report(question, "unsupported syntax '?'");
@@ -432,13 +456,10 @@ class Parser {
       message->fields.push_back({std::move(field), build_.NewId(), colon});
       message->args.push_back(Expression());
       message->optional.push_back(optional);
-      if (Type() != Token::kComma || Type(1) == Token::kRightBrace) {
-        Take(Token::kComma);
-        break;
-      }
-      Take(Token::kComma);
+      comma = Take(Token::kComma);
+      if (!comma) break;
     }
-    Expect(Token::kRightBrace, "{'}', ','}");
+    Expect(Token::kRightBrace, comma ? "}" : "{'}', ','}");
     return message;
   }
 
@@ -454,9 +475,8 @@ class Parser {
     ExprPtr list = build_.New(ExprKind::kList);
     Next();
     bool any_optional = false;
-    if (Type() != Token::kRightBracket && Type() != Token::kComma && Type() != Token::kQuestion && !StartsExpression(Type())) {
-      return Mismatched(WithListClosing());
-    }
+    ++open_;
+    if (Type() != Token::kComma && !StartsOrSkips(kListStart, Token::kRightBracket)) return list;
     bool comma = Take(Token::kComma);
     while (!comma && !stopped_ && Type() != Token::kRightBracket) {
       bool optional = OptionalMark();
@@ -471,20 +491,13 @@ class Parser {
     return list;
   }
 
-  static std::string WithListClosing() {
-    return "{'[', ']', '{', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, "
-           "BYTES, IDENTIFIER}";
-  }
-
   ExprPtr MapLiteral() {
     build_.set_offset(Offset());
     ExprPtr map = build_.New(ExprKind::kMap);
     Next();
     bool any_optional = false;
-    if (Type() != Token::kRightBrace && Type() != Token::kComma && Type() != Token::kQuestion && !StartsExpression(Type())) {
-      return Mismatched("{'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "
-                        "STRING, BYTES, IDENTIFIER}");
-    }
+    ++open_;
+    if (Type() != Token::kComma && !StartsOrSkips(kMapStart, Token::kRightBrace)) return map;
     bool comma = Take(Token::kComma);
     while (!comma && !stopped_ && Type() != Token::kRightBrace) {
       bool optional = OptionalMark();
@@ -535,8 +548,21 @@ class Parser {
       case Token::kTrue: Next(); return build_.Literal(Value::Bool(true));
       case Token::kFalse: Next(); return build_.Literal(Value::Bool(false));
       case Token::kNull: Next(); return build_.Literal(Value::Null());
-      default: return Mismatched(kExpressionStart);
+      default: return NoLiteral();
     }
+  }
+
+  // Nothing that an expression can start with.
+  ExprPtr NoLiteral() {
+    if (stopped_) return Bad();
+    if (Type() != Token::kEnd && StartsExpression(Type(1))) {
+      Skip(kExpressionStart);
+      return Unary();
+    }
+    ExprPtr bad = Mismatched(kExpressionStart);
+    // Where an operator follows, the original goes on with it.
+    stopped_ = Type() == Token::kEnd || !Continues(Type());
+    return bad;
   }
 
   const Source& source_;
@@ -547,6 +573,7 @@ class Parser {
   size_t at_ = 0;
   bool stopped_ = false;   // after a syntax error
   bool too_deep_ = false;
+  int open_ = 0;  // brackets
   int expr_depth_ = 0;
   int relation_depth_ = 0;
   int calc_depth_ = 0;

@@ -30,6 +30,9 @@ Evaluation Program::Evaluate(object::Arena& arena, const Activation& activation,
   if (evaluator.over_limit()) {
     result.outcome = Evaluation::Outcome::kCostExceeded;
     result.value = Value::Error("operation cancelled: actual cost limit exceeded");
+  } else if (!evaluator.broken().empty()) {
+    result.outcome = Evaluation::Outcome::kError;
+    result.value = Value::Error(evaluator.broken());
   } else if (evaluator.interrupted()) {
     result.outcome = Evaluation::Outcome::kInterrupted;
     result.value = Value::Error("operation interrupted");

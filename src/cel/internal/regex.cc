@@ -1,4 +1,6 @@
 // matches(), find() and findAll(): patterns of RE2, whose time is linear in the text.
+#include <optional>
+
 #include <re2/re2.h>
 
 #include "cel/internal/functions.h"
@@ -45,15 +47,15 @@ Value FindFirst(const re2::RE2& pattern, std::string_view text) {
 Value FindEvery(CallContext& context, const re2::RE2& pattern, std::string_view text, int64_t limit) {
   std::vector<Value> found;
   size_t at = 0;
-  const char* last_end = nullptr;
+  std::optional<size_t> last_end;
   while (at <= text.size() && (limit < 0 || static_cast<int64_t>(found.size()) < limit)) {
     re2::StringPiece match;
     if (!FindAt(pattern, text, at, match)) break;
     size_t begin = static_cast<size_t>(match.data() - text.data());
     size_t end = begin + match.size();
-    bool accept = !(match.empty() && match.data() == last_end);
+    bool accept = end > at || begin != last_end;
     if (accept) found.push_back(Value::String(std::string_view(match.data(), match.size())));
-    last_end = match.data() + match.size();
+    last_end = end;
     if (end > at) {
       at = end;
     } else {

@@ -58,9 +58,21 @@ std::string FormatG(double value) {
 
 std::string FormatF(double value) {
   if (!std::isfinite(value)) return NotFinite(value);
-  char buffer[512];
-  auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed);
-  return std::string(buffer, end);
+  char buffer[64];
+  auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  // The fewest digits that mean the number, then noughts up to the point.
+  std::string_view text(buffer, static_cast<size_t>(end - buffer));
+  std::string sign = text[0] == '-' ? "-" : "";
+  text.remove_prefix(sign.size());
+  size_t e = text.find('e');
+  int exponent = 0;
+  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), text.data() + text.size(), exponent);
+  std::string digits(1, text[0]);
+  if (e > 2) digits += text.substr(2, e - 2);
+  if (exponent < 0) return sign + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  size_t whole = static_cast<size_t>(exponent) + 1;
+  if (digits.size() < whole) digits.append(whole - digits.size(), '0');
+  return sign + digits.substr(0, whole) + (digits.size() > whole ? "." + digits.substr(whole) : "");
 }
 
 std::string FormatTimestamp(const Value& timestamp) {

@@ -12,8 +12,8 @@ class Validator {
   Validator(const CheckedTypes& types, Issues& issues) : types_(types), issues_(issues) {}
 
   void Visit(const Expr& expr) {
-    if (expr.kind == ExprKind::kCall) VisitCall(expr);
     for (const ExprPtr& arg : expr.args) Visit(*arg);
+    if (expr.kind == ExprKind::kCall) VisitCall(expr);
   }
 
  private:

@@ -26,6 +26,7 @@ import (
 
 type result struct {
 	Compile string  `json:"compile,omitempty"`
+	Panic   string  `json:"panic,omitempty"`
 	Program string  `json:"program,omitempty"`
 	Error   string  `json:"error,omitempty"`
 	Value   string  `json:"value,omitempty"`
@@ -177,12 +178,18 @@ func main() {
 	fail(lines.Err())
 }
 
-func evaluate(env *cel.Env, estimator checker.CostEstimator, expression string, inputs map[string]any) result {
+func evaluate(env *cel.Env, estimator checker.CostEstimator, expression string, inputs map[string]any) (r result) {
+	defer func() {
+		// Compile panics for {?"a": dyn(1)}: its validator expects the value's type to have a parameter.
+		if cause := recover(); cause != nil {
+			r = result{Panic: fmt.Sprint(cause)}
+		}
+	}()
 	ast, issues := env.Compile(expression)
 	if issues.Err() != nil {
 		return result{Compile: issues.Err().Error()}
 	}
-	r := result{Type: cel.FormatCELType(ast.OutputType())}
+	r = result{Type: cel.FormatCELType(ast.OutputType())}
 	if estimate, err := env.EstimateCost(ast, estimator); err == nil {
 		r.Min, r.Max = estimate.Min, estimate.Max
 	}
