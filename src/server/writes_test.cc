@@ -155,9 +155,9 @@ TEST_F(WritesTest, ScalesCanBeApplied) {
     return owner.Get("manager").AsString() == "m" && owner.Get("subresource").AsString() == "scale";
   })) << object::JsonText(owners);
   // Who puts another number has it from then on; the name alone is enough.
-  EXPECT_EQ(Ask("PUT", sets + "/s/scale?fieldManager=p", R"({"metadata":{"name":"s"},"spec":{"replicas":0}})").code, 200);
+  EXPECT_EQ(Ask("PUT", sets + "/s/scale?fieldManager=p", R"({"metadata":{"name":"s"},"spec":{"replicas":3}})").code, 200);
   set = Ask("GET", sets + "/s");
-  EXPECT_EQ(set.Get({"spec", "replicas"}).AsInt(), 0);
+  EXPECT_EQ(set.Get({"spec", "replicas"}).AsInt(), 3);
   owners = set.Get({"metadata", "managedFields"});
   for (const Value& owner : owners.items()) EXPECT_NE(owner.Get("manager").AsString(), "m");
   EXPECT_TRUE(std::ranges::any_of(owners.items(), [](const Value& owner) { return owner.Get("manager").AsString() == "p"; }))
