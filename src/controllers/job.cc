@@ -158,8 +158,12 @@ Task<Result<void>> JobController::Strip(object::DocumentPtr pod, std::string key
   auto patch = client_.Patch(Pod::SchemaKind(), std::string(sdk::meta::Namespace(pod->root())), std::string(sdk::meta::Name(pod->root())),
                              sdk::PatchType::kStrategicMerge, DropFinalizerPatch(kJobTrackingFinalizer), {}, {});
   Result<object::DocumentPtr> patched = co_await patch;
-  if (!patched && patched.error().IsNotFound()) co_return Done();
-  if (!patched) co_return Fail(patched.error().WithContext("removing tracking finalizer"));
+  if (!patched) {
+    // The informer may go on showing it, with its finalizer, to a Job that has counted it by then.
+    if (!key.empty()) pod_control_.Doubt(key);
+    if (patched.error().IsNotFound()) co_return Done();
+    co_return Fail(patched.error().WithContext("removing tracking finalizer"));
+  }
   // What is gone with its finalizer has the version of its removal.
   if (!key.empty()) pod_control_.own_writes().Wrote(key, pods_, sdk::meta::ResourceVersion((*patched)->root()));
   co_return Done();

@@ -41,6 +41,8 @@ class PodControl {
   bool Satisfied(const std::string& key) const { return expectations_.Satisfied(key); }
   // Makes pods in batches that double in size, and stops at the first batch with a failure; then removes.
   Task<PodOutcome> Apply(PodChanges changes);
+  // What the informer shows of the key's pods may be of before a write that is not known of: the server is asked first.
+  void Doubt(const std::string& key) { in_doubt_.insert(key); }
   void Forget(const std::string& key);
   OwnWrites& own_writes() { return own_writes_; }
 

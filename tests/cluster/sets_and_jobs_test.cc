@@ -45,7 +45,12 @@ class Scenario {
  public:
   explicit Scenario(uint64_t seed) : cluster_(seed), observer_(*cluster_.runtime, *cluster_.admin), world_(*cluster_.runtime) {
     cluster_.Create<api::core::v1::ServiceAccount>(kNamespace, R"({"metadata":{"name":"default"}})");
-    for (int i = 0; i < kNodes; ++i) cluster_.Create<Node>("", R"({"metadata":{"name":"n)" + std::to_string(i) + "\"}}");
+    for (int i = 0; i < kNodes; ++i) {
+      std::string name = "n" + std::to_string(i);
+      cluster_.Create<Node>("", R"({"metadata":{"name":")" + name + "\"}}");
+      // A new node is tainted until it is ready; there is nobody here to say that it is.
+      cluster_.Await(cluster_.admin->Patch(Node::SchemaKind(), {}, name, sdk::PatchType::kMerge, Bytes(std::string(R"({"spec":{"taints":null}})")), {}, {}));
+    }
     observer_.For<Pod>().AddHandler([this](const sdk::Change& change) { PodChanged(change); });
     observer_.For<Job>().AddHandler([this](const sdk::Change& change) { JobChanged(change); });
     for (const schema::Kind* kind : {&DaemonSet::SchemaKind(), &StatefulSet::SchemaKind(), &ControllerRevision::SchemaKind()}) observer_.For(*kind);
