@@ -123,6 +123,7 @@ class KubeApiserver : public Serving {
     options.advertise_port = static_cast<uint16_t>(std::atoi(std::string(address.substr(address.rfind(':') + 1)).c_str()));
     options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
     options.authority_certificate = authority_;
+    options.admission_plugins = {flags_.List("enable-admission-plugins"), flags_.List("disable-admission-plugins")};
     options.server.anonymous = flags_.Get("anonymous-auth", "true") == "true";
     TRY_ASSIGN(options.service_account_key, Read("service-account-signing-key-file"));
     options.tokens.issuer = flags_.Get("service-account-issuer", options.tokens.issuer);

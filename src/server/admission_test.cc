@@ -73,6 +73,17 @@ TEST_F(ServerAdmissionTest, AQuotaIsChargedWithWhatIsStored) {
   EXPECT_NE(body.find("exceeded quota: q, requested: count/secrets=1, used: count/secrets=2, limited: count/secrets=2"), std::string::npos) << body;
 }
 
+TEST_F(ServerAdmissionTest, ANodeGetsTokensForItsPodsOnly) {
+  Begin({{"NodeRestriction"}, {}});
+  const std::string accounts = "/api/v1/namespaces/default/serviceaccounts";
+  ASSERT_EQ(Ask("POST", accounts, R"({"metadata":{"name":"a"}})").first, 201);
+  // Of the masters too, so that it is admission that is asked.
+  transport_ = control_plane_->TransportFor("system:node:here", {"system:nodes", "system:masters"});
+  auto [code, body] = Ask("POST", accounts + "/a/token", R"({"spec":{"audiences":[]}})");
+  EXPECT_EQ(code, 403);
+  EXPECT_NE(body.find("node requested token not bound to a pod"), std::string::npos) << body;
+}
+
 TEST_F(ServerAdmissionTest, UnknownPluginsKeepItFromStarting) {
   Begin({{"Nonesuch"}, {}});
   ASSERT_FALSE(started_);

@@ -139,6 +139,7 @@ class SimulatedCluster {
   explicit SimulatedCluster(uint64_t seed) : runtime(SimulatedRuntime::Make(seed)) {
     server::ControlPlaneOptions options;
     options.engine = store::MakeMemoryEngine(*runtime);
+    options.admission_plugins.disable = {"TaintNodesByCondition"};  // nobody here takes the taint away again
     control_plane = std::make_unique<server::ControlPlane>(*runtime, std::move(options));
     auto started = Await(control_plane->Start());
     EXPECT_TRUE(started.has_value());
