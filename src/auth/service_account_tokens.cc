@@ -132,7 +132,7 @@ Result<std::string> ServiceAccountTokens::IssueLegacy(const LegacyTokenClaims& c
 
 Result<std::string> ServiceAccountTokens::Encode(const std::string& claims) const {
   if (!key_) return Fail(TooManyRequestsError("the key for service account tokens is still being made; try again", 1));
-  std::string header = R"({"alg":"RS256","kid":")" + key_->key_id() + "\"}";
+  std::string header = R"({"alg":")" + std::string(key_->algorithm()) + R"(","kid":")" + key_->key_id() + "\"}";
   std::string text = Base64UrlEncode(header) + "." + Base64UrlEncode(claims);
   TRY_ASSIGN(std::string signature, key_->Sign(text));
   return text + "." + Base64UrlEncode(signature);
@@ -167,7 +167,7 @@ Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) con
   // The algorithm is ours, never the token's to choose.
   std::string_view key_id = header->Get("kid").AsString();
   if (!key_ || (!key_id.empty() && key_id != key_->key_id())) return Refused("invalid signature, no keys found");
-  bool genuine = header->Get("alg").AsString() == "RS256" && key_->Verify(token.substr(0, last), *signature);
+  bool genuine = header->Get("alg").AsString() == key_->algorithm() && key_->Verify(token.substr(0, last), *signature);
   if (!genuine) return Refused("go-jose/go-jose: error in cryptographic primitive");
   if (issuer == kLegacyIssuer) return ReadLegacyClaims(*body, token);
 

@@ -1,5 +1,5 @@
 // Service account tokens: signed statements of who a pod is, for whom it may say so, and what it is bound to.
-// Source: RFC 7519 and 7515 (RS256), KEP-1205 (bound tokens); claims as upstream's serviceaccount package writes them.
+// Source: RFC 7519 and 7515 (RS256, ES256 …), KEP-1205 (bound tokens); claims as upstream's serviceaccount package writes them.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,18 @@
 
 namespace homeostat::auth {
 
-// An RSA key that signs and whose public half anybody may have. Immutable.
+// A key of RSA or ECDSA that signs and whose public half anybody may have. Immutable.
 class SigningKey {
  public:
   static Result<std::shared_ptr<const SigningKey>> Load(std::string_view private_key_pem);
   virtual ~SigningKey() = default;
   virtual Result<std::string> Sign(std::string_view text) const = 0;
   virtual bool Verify(std::string_view text, std::string_view signature) const = 0;
+  // As tokens name it: RS256, ES256, ES384 or ES512.
+  virtual std::string_view algorithm() const = 0;
   // Unpadded base64url of the SHA-256 of the public key.
   virtual const std::string& key_id() const = 0;
-  // {"use":"sig","kty":"RSA","kid":…,"alg":"RS256","n":…,"e":…}
+  // The public half as a JSON Web Key (RFC 7517), in the order that upstream writes it.
   virtual const std::string& public_jwk() const = 0;
 };
 

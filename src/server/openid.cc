@@ -12,7 +12,8 @@ http::Response Configuration(const auth::ServiceAccountTokens& tokens) {
   json += R"(,"jwks_uri":)";
   object::AppendJsonString(json, issuer + "/openid/v1/jwks");
   json += R"(,"response_types_supported":["id_token"],"subject_types_supported":["public"],)"
-          R"("id_token_signing_alg_values_supported":["RS256"]})";
+          R"("id_token_signing_alg_values_supported":[")" +
+          std::string(tokens.key() != nullptr ? tokens.key()->algorithm() : "RS256") + "\"]}";
   http::Response response = BytesResponse(200, Bytes(std::move(json)), "application/json");
   response.headers.Set("Cache-Control", "public, max-age=3600");
   return response;
