@@ -154,14 +154,19 @@ TEST_F(WritesTest, ScalesCanBeApplied) {
   EXPECT_TRUE(std::ranges::any_of(owners.items(), [](const Value& owner) {
     return owner.Get("manager").AsString() == "m" && owner.Get("subresource").AsString() == "scale";
   })) << object::JsonText(owners);
-  // Who puts another number has it from then on; the name alone is enough.
-  EXPECT_EQ(Ask("PUT", sets + "/s/scale?fieldManager=p", R"({"metadata":{"name":"s"},"spec":{"replicas":3}})").code, 200);
+  // Who puts another number has it from then on.
+  const std::string put = R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"s"},"spec":{"replicas":3}})";
+  EXPECT_EQ(Ask("PUT", sets + "/s/scale?fieldManager=p", put).code, 200);
   set = Ask("GET", sets + "/s");
-  EXPECT_EQ(set.Get({"spec", "replicas"}).AsInt(), 3);
   owners = set.Get({"metadata", "managedFields"});
-  for (const Value& owner : owners.items()) EXPECT_NE(owner.Get("manager").AsString(), "m");
   EXPECT_TRUE(std::ranges::any_of(owners.items(), [](const Value& owner) { return owner.Get("manager").AsString() == "p"; }))
       << object::JsonText(owners);
+  // What doesn't say that it is a Scale takes the number from its owner and gives it to nobody; the name alone is enough.
+  EXPECT_EQ(Ask("PUT", sets + "/s/scale?fieldManager=p", R"({"metadata":{"name":"s"},"spec":{"replicas":0}})").code, 200);
+  set = Ask("GET", sets + "/s");
+  EXPECT_EQ(set.Get({"spec", "replicas"}).AsInt(), 0);
+  owners = set.Get({"metadata", "managedFields"});
+  for (const Value& owner : owners.items()) EXPECT_EQ(owner.Get("manager").AsString(), "unknown") << object::JsonText(owners);
 }
 
 TEST_F(WritesTest, KindsStoredInAVersionThatIsNotServedCanBeReadAgain) {

@@ -110,6 +110,12 @@ patch::FieldManager ScaleManager() {
 Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, const Value& live) {
   object::Arena& arena = context.arena();
   WallTime now = context.runtime().WallNow();
+  bool named = !write.body.Get("kind").AsString().empty() && !write.body.Get("apiVersion").AsString().empty();
+  if (write.patch == nullptr && !named) {
+    // Upstream can't tell the fields of what doesn't say what it is: a number that such a body changes becomes nobody's.
+    bool same = object::Equal(write.body.Path({"spec", "replicas"}), live.Path({"spec", "replicas"}));
+    return SetMetadata(arena, *ScaleKind().type, write.body, "managedFields", same ? live.Path({"metadata", "managedFields"}) : Value());
+  }
   if (write.patch == nullptr) return ScaleManager().Update(arena, live, write.body, write.manager, now, false);
   if (write.patch->kind != PatchKind::kApply) {
     TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, *write.patch, ScaleKind(), live));
