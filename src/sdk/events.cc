@@ -59,9 +59,11 @@ struct EventRecorder::State {
   Task<Result<void>> Write(Waiting entry);
 };
 
-// As client-go names them, by the time; made unique where two fall on one instant.
+// As client-go names them, by the time; made unique where two fall on one instant, also those of two recorders (clocks are
+// coarser than the nanoseconds they count in, and a simulated one stands still).
 std::string EventRecorder::State::NewName(std::string_view object_name) {
-  int64_t stamp = std::max<int64_t>(runtime.WallNow().time_since_epoch().count(), last_stamp + 1);
+  const auto within = static_cast<int64_t>(runtime.Random() % 1000);
+  int64_t stamp = std::max<int64_t>(runtime.WallNow().time_since_epoch().count() + within, last_stamp + 1);
   last_stamp = stamp;
   return fmt::format("{}.{:x}", object_name, static_cast<uint64_t>(stamp));
 }
