@@ -169,7 +169,11 @@ DeploymentController::Step DeploymentController::Advance(Rollout& rollout, bool&
   CO_TRY(co_await note);
   auto find = EnsureNewSet(rollout, false);
   CO_TRY(co_await find);
-  scaled_only = rollout.deployment->spec().paused() || WasScaled(*rollout.deployment, rollout.AllViews());
+  // Recreate has no way to scale several sets: it goes on and empties the old ones. (Upstream's controller stands still there:
+  // a Deployment that is made anew over sets of an earlier one of another size.)
+  auto in_use = std::ranges::count_if(rollout.AllViews(), [](const ReplicaSet& set) { return SizeOf(set) > 0; });
+  bool scalable = IsRollingUpdate(*rollout.deployment) || in_use <= 1;
+  scaled_only = rollout.deployment->spec().paused() || (scalable && WasScaled(*rollout.deployment, rollout.AllViews()));
   Step step = scaled_only ? Rescale(rollout) : IsRollingUpdate(*rollout.deployment) ? Roll(rollout) : Recreate(rollout);
   co_return co_await step;
 }
