@@ -164,7 +164,8 @@ Task<Result<void>> JobController::Strip(object::DocumentPtr pod, std::string key
     if (patched.error().IsNotFound()) co_return Done();
     co_return Fail(patched.error().WithContext("removing tracking finalizer"));
   }
-  // What is gone with its finalizer has the version of its removal.
+  // One that was being deleted is gone with its finalizer, and the answer need not have the version of that.
+  if (!key.empty() && sdk::meta::IsDeleting((*patched)->root())) pod_control_.Doubt(key);
   if (!key.empty()) pod_control_.own_writes().Wrote(key, pods_, sdk::meta::ResourceVersion((*patched)->root()));
   co_return Done();
 }

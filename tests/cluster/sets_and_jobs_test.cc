@@ -307,7 +307,7 @@ class Scenario {
 };
 
 TEST(SetsAndJobsTest, KeepTheirPromisesThroughFaultsAndComeToRest) {
-  ForEachSeed(10, [](uint64_t seed) {
+  ForEachSeed(4, [](uint64_t seed) {
     Scenario scenario(seed);
     return scenario.Run();
   });
