@@ -164,6 +164,13 @@ struct Rules {
   SchemaRuleOptions schemas;
   Value old_versions;
 
+  SchemaRuleOptions OptionsFor(const Value& schema) const {
+    SchemaRuleOptions options = schemas;
+    options.suppress_rule_costs = std::ranges::any_of(old_versions.items(), [&](const Value& old) {
+      return object::Equal(old.Path({"schema", "openAPIV3Schema"}), schema);
+    });
+    return options;
+  }
   // More fields than are allowed now, and none changed.
   bool AnyNumberOfFields(const Value& version) const {
     for (const Value& old : old_versions.items()) {
@@ -188,7 +195,7 @@ void CheckParts(const Value& version, bool status, const Shared& which, const Ru
   Value schema = version.Path({"schema", "openAPIV3Schema"});
   if (which.schema) {
     std::string name = std::string(schema_name) + ".openAPIV3Schema";
-    CheckSchema(schema, status, rules.schemas, path.Child(name), errors);
+    CheckSchema(schema, status, rules.OptionsFor(schema), path.Child(name), errors);
   }
   if (which.subresources) CheckSubresources(version.Get("subresources"), path.Child("subresources"), errors);
   Value columns = version.Get("additionalPrinterColumns"), fields = version.Get("selectableFields");

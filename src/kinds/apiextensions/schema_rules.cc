@@ -115,6 +115,7 @@ void CheckSchema(const Value& schema, bool has_status, const SchemaRuleOptions& 
     if (found.size() == before) CheckDefaults(schema, options.require_pruned_defaults, path, found);
   }
   CheckSchemaParts(schema, options, path, found);
+  if (found.empty() && unsupported.empty()) CheckRuleExpressions(schema, options, path, found);
   if (found.empty() && !unsupported.empty()) found.Invalid(path, "", unsupported);
   errors.Add(found.Take());
 }

@@ -17,6 +17,7 @@ struct SchemaRuleOptions {
   bool require_pruned_defaults = true;
   bool require_atomic_sets = true;
   bool require_map_keys = true;
+  bool suppress_rule_costs = false;  // of a schema that has not changed
 };
 SchemaRuleOptions OptionsOfOld(const Value& old_definition);
 
@@ -31,6 +32,9 @@ std::string UnsupportedPart(const Value& schema);
 void CheckDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors& errors);
 // What each part of a schema may say by itself, whether it is structural or not.
 void CheckSchemaParts(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors);
+
+// Rules of the schema (x-kubernetes-validations): that they compile, and what they may cost.
+void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors);
 
 // A path such as .spec.a['b'] in a schema: the schema it leads to. The fault is why it leads nowhere.
 struct SchemaPath {

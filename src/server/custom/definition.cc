@@ -8,6 +8,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/schema/conform.h"
 #include "kinds/apiextensions/custom_resource.h"
+#include "kinds/apiextensions/object_rules.h"
 #include "server/body.h"
 #include "server/metadata.h"
 
@@ -184,6 +185,8 @@ void Definition::Load() const {
       options.preserve_unknown_fields = preserve_unknown_fields_ || !schema;
       version.schema = schema::StructuralSchema::Compile(schema.value, schema.document, options);
       version.kind.type = &version.schema->type();
+      version.rules = kinds::MakeObjectRules(*version.schema);
+      version.kind.rules = version.rules.get();
       MakeListType(version);
     }
   });

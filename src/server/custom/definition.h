@@ -57,6 +57,7 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
     std::vector<std::string_view> selectable, reset_fields;
     std::string deprecation;
     mutable std::shared_ptr<const schema::StructuralSchema> schema;
+    mutable std::unique_ptr<const schema::ObjectRules> rules;
     // The type of lists, which only documents show.
     std::string list_name, list_text;
     mutable schema::Type list, items;
