@@ -97,7 +97,7 @@ check_server_side_apply() {
 check_delete() {
   k delete boat one
   k delete -f "$folder/boats.yaml" --ignore-not-found
-  contains "$(fails k get boats 2>&1)" "the server doesn't have a resource type"
+  contains "$(fails k get --raw /apis/example.com/v1/boats 2>&1)" "could not find the requested resource"
 }
 
 start

@@ -46,7 +46,7 @@ Value ScaleOf(object::Arena& arena, const schema::Subresource& sub, const Value&
   scale.mutable_spec().set_replicas(static_cast<int32_t>(GetPath(parent, sub.spec_replicas_path).AsInt()));
   auto status = scale.mutable_status();
   status.set_replicas(static_cast<int32_t>(GetPath(parent, sub.status_replicas_path).AsInt()));
-  status.set_selector(SelectorText(GetPath(parent, sub.selector_path)));
+  if (!sub.selector_path.empty()) status.set_selector(SelectorText(GetPath(parent, sub.selector_path)));
   return scale.FreezeInto(arena);
 }
 
