@@ -13,7 +13,7 @@ homeostat_layer(store DEPS base LIBS homeostat_lib_rocksdb)
 homeostat_layer(cache DEPS store schema LIBS homeostat_lib_abseil)
 homeostat_layer(network DEPS object)
 homeostat_layer(quota DEPS object)
-homeostat_layer(kinds DEPS cache api quota)
+homeostat_layer(kinds DEPS cache api quota cel)
 homeostat_layer(auth DEPS kinds)
 homeostat_layer(admission DEPS auth)
 homeostat_layer(audit DEPS auth)
@@ -34,7 +34,8 @@ target_link_libraries(cluster_test PRIVATE homeostat_server homeostat_scheduler 
 add_test(NAME cluster COMMAND cluster_test)
 set_tests_properties(cluster PROPERTIES TIMEOUT 600)
 add_executable(workloads_test ${CMAKE_SOURCE_DIR}/tests/cluster/workloads_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/sets_and_jobs_test.cc
-  ${CMAKE_SOURCE_DIR}/tests/cluster/garbage_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/quota_test.cc)
+  ${CMAKE_SOURCE_DIR}/tests/cluster/garbage_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/quota_test.cc
+  ${CMAKE_SOURCE_DIR}/tests/cluster/custom_resources_test.cc)
 target_precompile_headers(workloads_test REUSE_FROM homeostat_pch)
 target_link_libraries(workloads_test PRIVATE homeostat_server homeostat_controllers GTest::gtest GTest::gtest_main)
 add_test(NAME workloads COMMAND workloads_test)

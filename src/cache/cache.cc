@@ -81,6 +81,7 @@ class Cache::Impl {
         if (entry) context_->Forget(*entry);
       }
     }
+    hub_->Wake(prefix);
   }
 
   void Observe(std::string prefix, std::function<void(const WatchEvent&)> observer) {
@@ -250,14 +251,18 @@ class Cache::Impl {
   void OnEvents(const std::vector<store::Event>& events) {
     const MonotonicTime now = runtime_.Now();
     window_.Trim(now, live_bytes_);
+    std::vector<WatchEventPtr> observed;
     for (const store::Event& event : events) {
       WatchEventPtr watch_event = Apply(event);
       window_.Append(watch_event, now);
-      for (const auto& [prefix, observer] : observers_) {
-        if (internal::UnderPrefix(watch_event->key(), prefix)) observer(*watch_event);
-      }
       hub_->Dispatch(watch_event);
       revision_ = event.revision;
+      if (!observers_.empty()) observed.push_back(std::move(watch_event));
+    }
+    for (const WatchEventPtr& event : observed) {
+      for (const auto& [prefix, observer] : observers_) {
+        if (internal::UnderPrefix(event->key(), prefix)) observer(*event);
+      }
     }
     hub_->Publish(revision_);
     advanced_.Notify();

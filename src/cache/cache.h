@@ -91,8 +91,8 @@ using WatchEventPtr = std::shared_ptr<const WatchEvent>;
 class Watcher {
  public:
   virtual ~Watcher() = default;  // unsubscribes
-  // The events that have come since, at least one unless `limit` passed first (then none). ExpiredError when it was too
-  // slow and events were lost. One call at a time.
+  // The events that have come since, at least one unless `limit` passed first or the prefix got another decoder (then
+  // none). ExpiredError when it was too slow and events were lost. One call at a time.
   virtual Task<Result<std::vector<WatchEventPtr>>> Next(Duration limit) = 0;
   // Revision up to which every event of the prefix has been handed out by Next: what a bookmark may say once those have
   // been written.
@@ -129,11 +129,13 @@ class Cache {
   Cache& operator=(const Cache&) = delete;
 
   // Says how objects under a prefix ("/registry/pods/") are decoded; may be called again when kinds change: what was
-  // decoded before is forgotten then. Of several prefixes that fit a key the longest counts.
+  // decoded before is forgotten then, and watchers below the prefix wake. Of several prefixes that fit a key the longest
+  // counts.
   void SetDecoder(std::string prefix, Decoder decoder);
 
-  // Calls the function for every later event of the prefix as it comes in, before anybody can read the new state's consequences:
-  // for indexes that must never be behind. It must be quick, and must not write. For as long as the cache lives.
+  // Has each later event under a prefix told on the loop as it comes, before anybody hears of it by a watch and before the
+  // commit that made it is answered: for what must change in the same moment, and for indexes that must never be behind.
+  // The observer may call SetDecoder, Get and List, nothing that waits or writes. For as long as the cache lives.
   void Observe(std::string prefix, std::function<void(const WatchEvent&)> observer);
 
   // Subscribes to the engine, opens it and loads every record. The window then begins at the current revision.

@@ -73,6 +73,20 @@ TEST_F(WatchTest, NextWaits) {
   EXPECT_EQ((**events).size(), 1u);
 }
 
+TEST_F(WatchTest, AnotherDecoderWakes) {
+  auto pods = Watch("/registry/pods/a/", 1), sets = Watch("/registry/sets/", 1);
+  std::optional<Result<std::vector<WatchEventPtr>>> of_pods, of_sets;
+  TaskGroup group(*runtime_);
+  group.Spawn(internal::KeepResult(pods->Next(std::chrono::minutes(1)), &of_pods));
+  group.Spawn(internal::KeepResult(sets->Next(std::chrono::minutes(1)), &of_sets));
+  runtime_->RunFor(Duration(1));
+  cache_->SetDecoder("/registry/pods/", nullptr);
+  runtime_->RunFor(Duration(1));
+  ASSERT_TRUE(of_pods && *of_pods);
+  EXPECT_TRUE((**of_pods).empty());
+  EXPECT_FALSE(of_sets);
+}
+
 TEST_F(WatchTest, AWaitingWatcherMayGo) {
   std::optional<Result<std::vector<WatchEventPtr>>> events;
   {

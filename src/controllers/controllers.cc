@@ -40,11 +40,17 @@ struct PartOf : Part {
   C controller;
 };
 
+template <class Options>
+Options WithCustom(Options options, sdk::CustomKinds& kinds) {
+  options.custom_kinds = &kinds;
+  return options;
+}
+
 }  // namespace
 
 // The list of them: each with the service account it acts as, which has the bootstrap role system:controller:NAME.
 struct Controllers::All {
-  All(Runtime& runtime, sdk::InformerFactory& informers, const ControllersOptions& options) : runtime(runtime), informers(informers), options(options) {
+  All(Runtime& runtime, sdk::InformerFactory& informers, const ControllersOptions& options) : runtime(runtime), informers(informers), options(options), custom_kinds(informers) {
     Add<DeploymentController>("deployment-controller", options.deployment);
     Add<ReplicaSetController>("replicaset-controller", options.replica_set);
     Add<ReplicationManager>("replication-controller", options.replica_set);
@@ -70,7 +76,7 @@ struct Controllers::All {
     if (options.make_token && options.manager) {
       parts.push_back(std::make_unique<PartOf<ServiceAccountTokenController>>(runtime, *options.manager, informers, options.authority, options.make_token));
     }
-    Add<NamespaceController>("namespace-controller", options.namespaces);
+    Add<NamespaceController>("namespace-controller", WithCustom(options.namespaces, custom_kinds));
     Add<ServiceAccountController>("service-account-controller");
     Add<RootCaPublisher>("root-ca-cert-publisher", options.authority);
     Add<EndpointSliceController>("endpointslice-controller", options.endpoint_slice);
@@ -81,7 +87,7 @@ struct Controllers::All {
     Add<ClusterRoleAggregationController>("clusterrole-aggregation-controller", options.cluster_role_aggregation);
     Add<ResourceQuotaController>("resourcequota-controller", options.resource_quota);
     // Last: where somebody needs whole objects already, it needs no copy of their metadata.
-    Add<GarbageCollector>("generic-garbage-collector", options.garbage_collector);
+    Add<GarbageCollector>("generic-garbage-collector", WithCustom(options.garbage_collector, custom_kinds));
   }
 
   template <class C, class... Options>
@@ -92,6 +98,7 @@ struct Controllers::All {
   Runtime& runtime;
   sdk::InformerFactory& informers;
   const ControllersOptions& options;   // while it is made
+  sdk::CustomKinds custom_kinds;
   std::vector<std::unique_ptr<Part>> parts;
 };
 

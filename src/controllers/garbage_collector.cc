@@ -59,14 +59,35 @@ GarbageCollector::GarbageCollector(Runtime& runtime, sdk::Client client, sdk::In
   for (const schema::Kind* kind : options_.kinds) {
     sdk::Informer& informer = informers.ForMetadata(*kind);
     controller_.WaitFor(informer);
-    informer.AddHandler([this, kind](const sdk::Change& change) {
-      if (change.current) {
-        Enqueue(graph_.Observe(*kind, change.current->root()));
-      } else {
-        Gone(std::string(sdk::meta::Uid(change.previous->root())));
-      }
-    });
+    informer.AddHandler([this, kind](const sdk::Change& change) { Observe(*kind, change); });
   }
+  if (options_.custom_kinds == nullptr) return;
+  options_.custom_kinds->AddHandler([this](const schema::Kind& kind, bool served) { Follow(kind, served); });
+}
+
+void GarbageCollector::Observe(const schema::Kind& kind, const sdk::Change& change) {
+  if (change.current) {
+    Enqueue(graph_.Observe(kind, change.current->root()));
+  } else {
+    Gone(std::string(sdk::meta::Uid(change.previous->root())));
+  }
+}
+
+void GarbageCollector::Follow(const schema::Kind& kind, bool served) {
+  if (!served) {
+    auto followed = custom_.find(&kind);
+    if (followed == custom_.end()) return;
+    // Its objects went with their definition, or are shown again by the informer of another version.
+    for (const object::DocumentPtr& object : followed->second->List()) Gone(std::string(sdk::meta::Uid(object->root())));
+    custom_.erase(followed);
+    return;
+  }
+  sdk::InformerOptions options;
+  options.metadata_only = true;
+  auto informer = std::make_unique<sdk::Informer>(runtime_, client_, kind, std::move(options));
+  informer->AddHandler([this, &kind](const sdk::Change& change) { Observe(kind, change); });
+  informer->Start();
+  custom_[&kind] = std::move(informer);
 }
 
 void GarbageCollector::Enqueue(std::vector<std::string> uids) {
@@ -76,7 +97,9 @@ void GarbageCollector::Enqueue(std::vector<std::string> uids) {
 const schema::Kind* GarbageCollector::KindOf(const OwnerReference& owner) const {
   std::string_view version = owner.api_version;
   if (!owner.group().empty()) version.remove_prefix(owner.group().size() + 1);
-  return options_.find_kind(owner.group(), version, owner.kind);
+  const schema::Kind* kind = options_.find_kind(owner.group(), version, owner.kind);
+  if (kind == nullptr && options_.custom_kinds != nullptr) kind = options_.custom_kinds->Find(owner.group(), version, owner.kind);
+  return kind;
 }
 
 void GarbageCollector::Gone(const std::string& uid) {

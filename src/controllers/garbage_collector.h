@@ -6,10 +6,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <unordered_map>
 
 #include "controllers/owner_graph.h"
 #include "homeostat/sdk/controller.h"
+#include "homeostat/sdk/custom_kinds.h"
 
 namespace homeostat::controllers {
 
@@ -18,6 +21,8 @@ struct GarbageCollectorOptions {
   // The kinds it looks after, one version each. Empty: every built-in stored kind that can be listed, watched and deleted,
   // without events.
   std::vector<const schema::Kind*> kinds;
+  // Those of CustomResourceDefinitions, which come and go; may be null. Must outlive the collector.
+  sdk::CustomKinds* custom_kinds = nullptr;
   // The kind that an owner reference names; null if there is none (yet). Null: the built-in ones.
   std::function<const schema::Kind*(std::string_view group, std::string_view version, std::string_view kind)> find_kind;
 };
@@ -54,6 +59,9 @@ class GarbageCollector {
   Step RemoveFinalizer(GraphNode node, object::DocumentPtr latest, std::string_view finalizer);
   Step Delete(GraphNode node, object::DocumentPtr latest, std::string policy);
   const schema::Kind* KindOf(const OwnerReference& owner) const;
+  void Observe(const schema::Kind& kind, const sdk::Change& change);
+  // Begins or ends to look after a custom kind.
+  void Follow(const schema::Kind& kind, bool served);
   void Enqueue(std::vector<std::string> uids);
   void Gone(const std::string& uid);
 
@@ -62,6 +70,7 @@ class GarbageCollector {
   GarbageCollectorOptions options_;
   OwnerGraph graph_;
   AbsentOwners absent_;
+  std::map<const schema::Kind*, std::unique_ptr<sdk::Informer>> custom_;
   std::unordered_map<std::string, int> rechecks_;   // how often, by uid
   sdk::EventRecorder events_;
   sdk::Controller controller_;

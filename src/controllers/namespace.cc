@@ -115,6 +115,17 @@ Task<Result<void>> NamespaceController::DeleteKind(const schema::Kind& kind, std
   co_return Done();
 }
 
+Task<void> NamespaceController::DeleteCustom(std::string name, Remaining& remaining) {
+  if (options_.custom_kinds == nullptr) co_return;
+  for (const schema::Kind* kind : options_.custom_kinds->Served()) {
+    if (!kind->namespaced) continue;
+    auto deletion = DeleteKind(*kind, name, remaining);
+    Result<void> deleted = co_await deletion;
+    // A kind whose definition went meanwhile has no objects.
+    if (!deleted && !deleted.error().IsNotFound()) remaining.faults.push_back(deleted.error().message());
+  }
+}
+
 Task<Result<void>> NamespaceController::DeleteContent(std::string name, Remaining& remaining) {
   for (bool pods : {true, false}) {
     for (const schema::Kind* kind : options_.kinds) {
@@ -122,6 +133,10 @@ Task<Result<void>> NamespaceController::DeleteContent(std::string name, Remainin
       auto deletion = DeleteKind(*kind, name, remaining);
       Result<void> deleted = co_await deletion;
       if (!deleted) remaining.faults.push_back(deleted.error().message());
+    }
+    if (!pods) {
+      auto custom = DeleteCustom(name, remaining);
+      co_await custom;
     }
     if (!remaining.kinds.empty()) co_return Done();
   }

@@ -8,10 +8,13 @@
 #include <unordered_map>
 
 #include "homeostat/sdk/controller.h"
+#include "homeostat/sdk/custom_kinds.h"
 
 namespace homeostat::controllers {
 
 struct NamespaceOptions {
+  // Kinds of CustomResourceDefinitions, whose objects go as well; may be null. Must outlive the controller.
+  const sdk::CustomKinds* custom_kinds = nullptr;
   int workers = 10;
   // What can be in a namespace, one version each. Empty: every built-in stored kind with list and delete.
   std::vector<const schema::Kind*> kinds;
@@ -36,6 +39,7 @@ class NamespaceController {
 
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string name);
   Task<Result<void>> DeleteContent(std::string name, Remaining& remaining);
+  Task<void> DeleteCustom(std::string name, Remaining& remaining);
   Task<Result<void>> DeleteKind(const schema::Kind& kind, std::string name, Remaining& remaining);
   Task<Result<void>> DeleteEach(const schema::Kind& kind, std::string name);
   Task<Result<void>> WriteConditions(object::DocumentPtr document, Remaining remaining);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kinds/apiextensions/definition_names.h"
 #include "kinds/core/behaviours.h"
 #include "kinds/core/service.h"
 #include "kinds/defaults/hooks.h"
@@ -29,7 +30,14 @@ std::span<const schema::DefaultHookEntry> DefaultHooks() {
   return hooks;
 }
 
-std::span<const Pool* const> AllPools() { return ServicePools(); }
+std::span<const Pool* const> AllPools() {
+  static const std::vector<const Pool*> pools = [] {
+    std::vector<const Pool*> all(ServicePools().begin(), ServicePools().end());
+    all.push_back(&DefinitionNamesPool());
+    return all;
+  }();
+  return pools;
+}
 
 const Behaviour& FindBehaviour(std::string_view group, std::string_view kind) {
   static constexpr Behaviour kNone;

@@ -99,10 +99,18 @@ class Conformer {
     Value result = Convert(type, value, nullptr);
     if (hard_error_) return Fail(BadRequestError(*hard_error_));
     if (soft_error_) return Fail(BadRequestError(*soft_error_));
+    if (type.structural && report_ != nullptr) SortProblems(report_->problems);
     return result ? result : internal::ZeroElement(type);
   }
 
  private:
+  // Of custom resources, those of the metadata come first, then the others by name.
+  static void SortProblems(std::vector<std::string>& problems) {
+    auto of_metadata = [](const std::string& problem) { return problem.starts_with("unknown field \"metadata."); };
+    auto others = std::stable_partition(problems.begin(), problems.end(), of_metadata);
+    std::sort(others, problems.end());
+  }
+
   // A value's typed form; absent if it is zero to Go, or if there was an error.
   Value Convert(const Type& type, const Value& value, const Frame* frame) {
     switch (type.form) {
@@ -214,8 +222,9 @@ class Conformer {
       int index = IndexOf(type, member, expected);
       if (index < 0) {
         Value kept = Unknown(type, member, frame);
-        // Where anything is kept, custom resources keep null as well.
-        if (kept || (kept.IsNull() && type.structural)) new (&members[count++]) Member(member.name(), kept);
+        // Where anything is kept, custom resources keep null as well, unless a schema says that it can't be.
+        bool null_kept = kept.IsNull() && type.structural && (type.element == nullptr || type.element_nullable);
+        if (kept || null_kept) new (&members[count++]) Member(member.name(), kept);
       } else {
         expected = static_cast<size_t>(index) + 1;
         const Field& field = type.fields[static_cast<size_t>(index)];
@@ -243,8 +252,7 @@ class Conformer {
   // What remains of a field's value: absent if it is left out.
   Value Kept(const Type& parent, const Field& field, const Value& original, const Value& converted) const {
     if (original.IsNull()) {
-      bool keep = field.Has(kNullable) || (parent.structural && field.default_json.empty());
-      return keep ? original : Value();
+      return field.Has(kNullable) ? original : Value();
     }
     if (parent.structural) return converted.IsAbsent() ? original : converted;
     if (!converted) return {};
@@ -260,8 +268,10 @@ class Conformer {
   // The value under which a member that is not in the table is kept; absent if it is dropped.
   Value Unknown(const Type& type, const Member& member, const Frame* frame) {
     if (type.element != nullptr) {
+      if (member.value.IsNull()) return type.structural ? member.value : Value();
       Frame here{.parent = frame, .key = member.name()};
-      return Convert(*type.element, member.value, &here);
+      Value converted = Convert(*type.element, member.value, &here);
+      return type.structural && converted.IsAbsent() ? member.value : converted;
     }
     if (type.preserve_unknown_fields) return member.value;
     if (report_ != nullptr && report_->collect) {
@@ -295,6 +305,7 @@ class Conformer {
     Member* members = arena_.AllocateArray<Member>(value.size());
     size_t count = 0;
     for (const Member& member : value.members()) {
+      if (type.structural && member.value.IsNull() && !type.element_nullable) continue;
       std::string_view key = member.name().empty() ? std::string_view("") : member.name();
       Frame here{.parent = frame, .key = key};
       new (&members[count++]) Member(key, ConvertElement(type, element, member.value, &here));

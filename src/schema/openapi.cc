@@ -82,6 +82,9 @@ class DocumentBuilder {
       : source_(source), version_(version), form_(form), tree_(arena_) {
     for (const Kind* kind : source.kinds) {
       AddKindOf(kind->type, kind->gvk);
+      if (kind->type->structural && !kind->selectable_fields.empty()) {
+        selectable_of_[kind->type] = selectable_of_[kind->list_type] = kind->selectable_fields;
+      }
       if (kind->list_type != nullptr) AddKindOf(kind->list_type, {kind->gvk.group, kind->gvk.version, kind->list_kind});
       for (const Subresource& sub : kind->subresources) AddKindOf(source.find_type_of_kind(sub.kind), sub.kind);
     }
@@ -311,6 +314,11 @@ class DocumentBuilder {
     for (const auto& [group, version, kind] : kinds) items.push_back(Gvk({group, version, kind}));
     object::ObjectBuilder builder(arena_, definition);
     builder.Append("x-kubernetes-group-version-kind", tree_.List(items));
+    auto selectable = selectable_of_.find(&type);
+    if (selectable == selectable_of_.end() || !v3()) return builder.Build();
+    std::vector<Value> fields;
+    for (std::string_view path : selectable->second) fields.push_back(tree_.Object({{"fieldPath", tree_.Text(path)}}));
+    builder.Append("x-kubernetes-selectable-fields", tree_.List(fields));
     return builder.Build();
   }
 
@@ -337,6 +345,7 @@ class DocumentBuilder {
   std::vector<const Type*> wanted_;
   std::map<std::string_view, Value> shared_;
   std::map<const Type*, std::set<std::array<std::string_view, 3>>> kinds_of_;
+  std::map<const Type*, std::span<const std::string_view>> selectable_of_;
   std::set<std::pair<std::string_view, std::string_view>> group_versions_;
 };
 

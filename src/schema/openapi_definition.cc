@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "homeostat/object/json.h"
+#include "schema/internal/openapi_structural.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/tree_builder.h"
 #include "schema/openapi.h"
@@ -274,6 +275,7 @@ class DefinitionBuilder {
 
 Value OpenApiDefinition(Arena& arena, const Type& type, OpenApiVersion version, bool enums,
                         std::vector<const Type*>* referenced) {
+  if (type.structural && type.condition != nullptr) return internal::StructuralDefinition(arena, type, version, referenced);
   return DefinitionBuilder(arena, version, enums, referenced).Definition(type);
 }
 

@@ -80,6 +80,7 @@ void AddWarnings(http::Response& response, const std::vector<std::string>& warni
 
 // Text for a version of a kind that is on its way out.
 void WarnOfDeprecation(const schema::Kind& kind, std::vector<std::string>& warnings) {
+  if (!kind.deprecation_warning.empty()) warnings.emplace_back(kind.deprecation_warning);
   if (kind.deprecated.empty()) return;
   std::string text = kind.gvk.ApiVersion() + " " + std::string(kind.gvk.kind) + " is deprecated in v" + std::string(kind.deprecated) + "+";
   if (!kind.removed.empty()) text += ", unavailable in v" + std::string(kind.removed) + "+";
@@ -90,6 +91,13 @@ void WarnOfDeprecation(const schema::Kind& kind, std::vector<std::string>& warni
 // A subresource that is a part of the object itself, such as status: the verbs of the object serve it.
 bool IsPartOfObject(const schema::Subresource& subresource, const schema::Kind& kind) {
   return subresource.kind == kind.gvk;
+}
+
+// Custom kinds are no resource at all at URLs of the other scope.
+bool IsOutOfScope(const Resource& resource, const RequestInfo& info) {
+  if (!resource.custom) return false;
+  if (!resource.namespaced()) return !info.ns.empty();
+  return info.ns.empty() && info.verb != "list" && info.verb != "watch";
 }
 
 // Indented for people: asked for, or the client is one that people type.
@@ -196,7 +204,7 @@ Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& cont
   uint32_t verbs = kind.verbs;
   if (!info.subresource.empty()) {
     const schema::Subresource* subresource = kind.FindSubresource(info.subresource);
-    if (subresource == nullptr) co_return Fail(NoSuchResource());
+    if (subresource == nullptr) co_return Fail(context.resource->custom ? context.NotFound(info.name) : NoSuchResource());
     if (!IsPartOfObject(*subresource, kind)) co_return Fail(MethodNotAllowed());
     verbs = subresource->verbs;
   }
@@ -245,7 +253,7 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
 
   const Resource* resource =
       info.resource_request ? parts_.resources.Find(info.group, info.version, info.resource) : nullptr;
-  if (resource == nullptr) {
+  if (resource == nullptr || IsOutOfScope(*resource, info)) {
     auto serving = ServePath(request, info, query, effective, error_output);
     co_return co_await std::move(serving);
   }
@@ -253,8 +261,10 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
   RequestContext context{parts_, request, info, std::move(query), effective};
   context.resource = &kept;
   context.audit_id = std::move(audit_id);
+  if (kept.owner) context.arena().Keep(kept.owner);
   NegotiationScope scope;
   scope.protobuf = !kept.custom;
+  scope.partial_protobuf = true;
   scope.tables = !kept.kind->virtual_kind;
   auto output = NegotiateOutput(request.headers.Get("Accept"), scope);
   if (!output) co_return EncodeStatus(output.error(), error_output);

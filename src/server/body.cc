@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
+#include "homeostat/api/meta/v1.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/wire.h"
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/defaults.h"
 #include "homeostat/schema/protobuf.h"
+#include "homeostat/schema/structural.h"
 #include "patch/managed_fields.h"
 
 namespace homeostat::server {
@@ -230,7 +233,62 @@ void AddDuplicates(const Value& document, const std::vector<std::string>& duplic
 }
 
 Result<Value> WithDefaults(RequestContext& context, const schema::Kind& kind, const Value& object) {
-  return context.parts.defaults.Apply(context.arena(), *kind.type, object);
+  return context.defaults(kind).Apply(context.arena(), *kind.type, object);
+}
+
+// A root of which nothing is known but its metadata: what the body of another kind is read as.
+const schema::Type& OpenRoot() {
+  static const std::shared_ptr<const schema::StructuralSchema> root = schema::StructuralSchema::Compile(
+      Value(), nullptr, {.object_meta = &api::meta::v1::ObjectMeta::SchemaType(), .name = {}, .go_name = {}, .preserve_unknown_fields = true});
+  return root->type();
+}
+
+// Custom kinds are objects without a Go type: one of another kind is decoded all the same, to be refused with the faults of
+// its content; nothing is known of another version's fields. report: the members that the body has twice.
+Result<Value> DecodeCustom(RequestContext& context, const schema::Kind& expected, const TypeMeta& meta, Value tree,
+                           schema::ConformReport report, FieldValidation validation) {
+  object::Arena& arena = context.arena();
+  if (tree.Get("kind").AsString().empty()) {
+    return Fail(BadRequestError("Object 'Kind' is missing in 'unstructured object has no kind'"));
+  }
+  if (tree.Get("apiVersion").AsString().empty()) {
+    return Fail(BadRequestError("Object 'apiVersion' is missing in 'unstructured object has no version'"));
+  }
+  bool same_kind = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group;
+  bool fits = same_kind && meta.version == expected.gvk.version;
+  report.collect = validation != FieldValidation::kIgnore;
+  std::vector<std::string> duplicate_problems = std::exchange(report.problems, {});
+  auto object = schema::Conform(arena, tree, fits ? *expected.type : OpenRoot(), report);
+  if (!object) return Fail(CannotBeHandled(meta, expected, object.error().message()));
+  if (same_kind && !fits) {
+    for (const object::Member& member : tree.members()) {
+      std::string_view name = member.name();
+      if (name != "kind" && name != "apiVersion" && name != "metadata") report.AddUnknown(name);
+    }
+  }
+  report.problems.insert(report.problems.begin(), duplicate_problems.begin(), duplicate_problems.end());
+  if (auto strict = ApplyStrictness(context, report, validation); !strict) {
+    return Fail(CannotBeHandled(meta, expected, strict.error().message()));
+  }
+  if (meta.group != expected.gvk.group || meta.version != expected.gvk.version) {
+    return Fail(BadRequestError("the API version in the data (" + meta.api_version + ") does not match the expected API version (" +
+                                expected.gvk.ApiVersion() + ")"));
+  }
+  if (!fits) return *object;
+  return WithDefaults(context, expected, *object);
+}
+
+// A patch may have made a custom object another kind's, which validation refuses. report: what is wrong with the patch.
+Result<Value> DecodePatchedCustom(RequestContext& context, const schema::Kind& expected, const Value& tree,
+                                  schema::ConformReport report, FieldValidation validation) {
+  report.keep_empty = false;
+  bool other = tree.Get("kind").AsString() != expected.gvk.kind;
+  std::vector<std::string> in_patch = std::exchange(report.problems, {});
+  TRY_ASSIGN(Value object, schema::Conform(context.arena(), tree, other ? OpenRoot() : *expected.type, report));
+  if (other) return object;
+  report.problems.insert(report.problems.begin(), in_patch.begin(), in_patch.end());
+  TRY(ApplyStrictness(context, report, validation));
+  return WithDefaults(context, expected, object);
 }
 
 }  // namespace
@@ -265,16 +323,22 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   if (!read) return Fail(Unrecognized(expected, read.error().message(), body));
   TypeMeta meta = *std::move(read);
   FillTypeMeta(meta, expected);
+  Value tree = untyped->IsNull() ? Value::EmptyObject() : *untyped;
+  Value managed = untyped->Path({"metadata", "managedFields"});
+  context.resets_managed_fields = managed && patch::AsksForReset(managed);
+  if (expected.type->structural) {
+    schema::ConformReport found;
+    if (encoding == Encoding::kYaml) found.yaml_duplicates = std::move(duplicates);
+    else for (const std::string& path : duplicates) found.AddDuplicate(path);
+    return DecodeCustom(context, expected, meta, tree, std::move(found), validation);
+  }
   bool fits = false;
   Status wrong = CheckKind(context, meta, expected, also_version, *untyped, fits);
   if (!fits) return Fail(wrong);
 
-  Value managed = untyped->Path({"metadata", "managedFields"});
-  context.resets_managed_fields = managed && patch::AsksForReset(managed);
   schema::ConformReport report;
   report.collect = validation != FieldValidation::kIgnore;
   report.keep_empty = true;
-  Value tree = untyped->IsNull() ? Value::EmptyObject() : *untyped;
   auto object = schema::Conform(arena, tree, *expected.type, report);
   if (!object) return Fail(CannotBeHandled(meta, expected, object.error().message()));
   if (encoding == Encoding::kYaml) {
@@ -319,6 +383,7 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   if (report.collect) report.problems.assign(patched.problems.begin(), patched.problems.end());
   size_t in_patch = report.problems.size();
   Value tree = patched.tree;
+  if (expected.type->structural) return DecodePatchedCustom(context, expected, tree, std::move(report), validation);
   if (patched.strategic) {
     TRY_ASSIGN(tree, schema::FromUnstructured(arena, tree, *expected.type));
   } else if (auto meta = ReadTypeMeta(tree); !meta) {
@@ -346,14 +411,39 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   return WithDefaults(context, expected, *object);
 }
 
-Result<Value> ToStorage(object::Arena& arena, const Resource& resource, const Value& object) {
-  if (resource.kind == resource.storage || resource.behaviour->convert == nullptr) return object;
-  return resource.behaviour->convert(arena, object, *resource.kind, *resource.storage);
+Status ConversionWebhookError(const schema::Kind& from, const schema::Kind& to) {
+  return InternalError("conversion webhook for " + from.gvk.ApiVersion() + ", Kind=" + std::string(from.gvk.kind) + " to " +
+                       to.gvk.ApiVersion() + " failed: conversion webhooks are not called by this server");
 }
 
+namespace {
+
+Result<Value> Convert(object::Arena& arena, const Resource& resource, const Value& object, const schema::Kind& from,
+                      const schema::Kind& to) {
+  if (&from == &to || resource.behaviour->convert == nullptr) return object;
+  if (resource.converted_elsewhere) return Fail(ConversionWebhookError(from, to));
+  return resource.behaviour->convert(arena, object, from, to);
+}
+
+}  // namespace
+
+Result<Value> ToStorage(object::Arena& arena, const Resource& resource, const Value& object) {
+  return Convert(arena, resource, object, *resource.kind, *resource.storage);
+}
 Result<Value> FromStorage(object::Arena& arena, const Resource& resource, const Value& object) {
-  if (resource.kind == resource.storage || resource.behaviour->convert == nullptr) return object;
-  return resource.behaviour->convert(arena, object, *resource.storage, *resource.kind);
+  return Convert(arena, resource, object, *resource.storage, *resource.kind);
+}
+Result<Value> ToWorking(object::Arena& arena, const Resource& resource, const Value& object) {
+  return Convert(arena, resource, object, *resource.kind, *resource.working);
+}
+Result<Value> FromWorking(object::Arena& arena, const Resource& resource, const Value& object) {
+  return Convert(arena, resource, object, *resource.working, *resource.kind);
+}
+Result<Value> WorkingToStored(object::Arena& arena, const Resource& resource, const Value& object) {
+  return Convert(arena, resource, object, *resource.working, *resource.storage);
+}
+Result<Value> StoredToWorking(object::Arena& arena, const Resource& resource, const Value& object) {
+  return Convert(arena, resource, object, *resource.storage, *resource.working);
 }
 
 }  // namespace homeostat::server

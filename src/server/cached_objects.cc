@@ -27,9 +27,9 @@ std::vector<object::DocumentPtr> CachedObjects::List(std::string_view group, std
 void SetDecoders(cache::Cache& cache, const Resources& resources) {
   for (const Resource* resource : resources.All()) {
     // The stored version need not be among those that are served.
-    if (resource->storage->virtual_kind || resource->storage->storage_prefix.empty()) continue;
+    if (resource->custom || resource->storage->virtual_kind || resource->storage->storage_prefix.empty()) continue;
     cache.SetDecoder(StoragePrefix(*resource->storage, ""),
-                     [kind = resource->storage, owner = resource->owner](const Bytes& stored, uint64_t revision) {
+                     [kind = resource->storage](const Bytes& stored, uint64_t revision) {
                        return DecodeStored(*kind, stored, revision);
                      });
   }

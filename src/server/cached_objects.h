@@ -19,7 +19,7 @@ class CachedObjects : public kinds::ObjectReader {
   const Resources& resources_;
 };
 
-// Tells the cache how the objects of every resource are decoded. Again when kinds have come.
+// Tells the cache how the objects of every built-in resource are decoded.
 void SetDecoders(cache::Cache& cache, const Resources& resources);
 
 }  // namespace homeostat::server

@@ -14,7 +14,7 @@ constexpr int kGenerateNameAttempts = 8;
 
 admission::Request AdmissionRequest(RequestContext& context, kinds::RuleContext& rules, admission::Operation operation,
                                     const ChangeOptions& options, std::string_view name, Value object, Value old) {
-  return admission::Request{operation, context.storage(), options.subresource, options.ns, name, object, old, Value(), rules};
+  return admission::Request{operation, context.working(), options.subresource, options.ns, name, object, old, Value(), rules};
 }
 
 // Owner references that are the same count once; the client is told.
@@ -36,7 +36,7 @@ Value DedupOwnerReferences(RequestContext& context, const Value& object) {
                              std::string(after_admission ? " after mutating admission happens" : "") +
                              "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix "
                              "your requests; duplicate UID(s) observed: " + repeated);
-  return SetMetadata(context.arena(), *context.storage().type, object, "ownerReferences", kept.Build());
+  return SetMetadata(context.arena(), *context.working().type, object, "ownerReferences", kept.Build());
 }
 
 Result<void> CheckMayWrite(RequestContext& context, kinds::RuleContext& rules, const Value& object, const Value& old) {
@@ -46,8 +46,12 @@ Result<void> CheckMayWrite(RequestContext& context, kinds::RuleContext& rules, c
 
 // Admission that changes, the kind's preparation, the checks, admission that refuses: a new object ready for the store.
 Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rules, Value object, const ChangeOptions& options) {
-  object = DedupOwnerReferences(context, object);
   std::string name(MetadataString(object, "name"));
+  if (context.resource->terminating) {
+    co_return Fail(ForbiddenError(context.kind().gvk.group, context.kind().plural, name,
+                                  "create not allowed while custom resource definition is terminating"));
+  }
+  object = DedupOwnerReferences(context, object);
   admission::Request request = AdmissionRequest(context, rules, admission::Operation::kCreate, options, name, object, Value());
   auto mutate = context.parts.admission.Mutate(request);
   CO_TRY_ASSIGN(object, co_await std::move(mutate));
@@ -72,12 +76,12 @@ Result<Value> CheckVersion(RequestContext& context, const Value& object, const V
   std::string_view stored = MetadataString(current, "resourceVersion");
   if (auto number = ParseNumber(asked); !number) return Fail(Status(500, "", number.error().message()));
   if (asked.empty() || asked == "0") {
-    if (!context.storage().unconditional_update) {
+    if (!context.working().unconditional_update) {
       schema::FieldErrors errors;
       errors.Invalid(schema::FieldPath("metadata").Child("resourceVersion"), 0, "must be specified for an update");
       return Fail(errors.ToStatus(context.kind().gvk.group, context.kind().plural, name));
     }
-    return SetMetadata(context.arena(), *context.storage().type, object, "resourceVersion",
+    return SetMetadata(context.arena(), *context.working().type, object, "resourceVersion",
                        Value::String(context.arena(), stored));
   }
   if (asked != stored) return Fail(StaleVersion(context, name));

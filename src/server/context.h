@@ -55,11 +55,17 @@ struct RequestContext {
   object::Arena& arena() { return work->arena(); }
   const schema::Kind& kind() const { return *resource->kind; }
   const schema::Kind& storage() const { return *resource->storage; }
+  // The version in which writes are checked.
+  const schema::Kind& working() const { return *resource->working; }
+  // Of the request's kind, or of another built-in one.
+  const schema::Defaults& defaults(const schema::Kind& of) const {
+    return of.type->structural && resource->owner ? resource->owner->defaults() : parts.defaults;
+  }
   Runtime& runtime() { return parts.runtime; }
 
   // The rule context of a write to `subresource` ("" for the object itself).
   kinds::RuleContext Rules(bool dry_run, std::string_view subresource) {
-    kinds::RuleContext rules{arena(), storage(), subresource, info.ns, user, parts.runtime, parts.objects, dry_run, &warnings};
+    kinds::RuleContext rules{arena(), working(), subresource, info.ns, user, parts.runtime, parts.objects, dry_run, &warnings};
     rules.requested = resource->kind;
     rules.rights = &parts.rights;
     rules.request_name = info.name;

@@ -14,6 +14,7 @@
 #include "server/allocations.h"
 #include "server/bootstrap.h"
 #include "server/cached_objects.h"
+#include "server/custom/definitions.h"
 #include "server/discovery.h"
 #include "server/embedded_data.h"
 #include "server/metadata.h"
@@ -81,6 +82,7 @@ class ControlPlane::Impl {
         rights_(authorizer_, rbac_),
         server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, options_.log},
                 {&certificates_, &tokens_}, options_.server),
+        definitions_(server_.parts(), LoopbackUser()),
         group_(runtime) {
     SetDecoders(cache_, resources_);
     KeepAuthorizersInStep();
@@ -123,6 +125,7 @@ class ControlPlane::Impl {
   MetricsRegistry metrics_;
   ApiServer server_;
   admission::Chain admission_;  // asks the server, so that it must go first
+  Definitions definitions_;
   bool started_ = false;
   TaskGroup group_;
 };
@@ -225,6 +228,7 @@ Task<Result<void>> ControlPlane::Impl::Start() {
   CO_TRY(admission::AddPlugins(admission_, AdmissionParts(), options_.admission_plugins));
   auto load = cache_.Start();
   CO_TRY(co_await std::move(load));
+  definitions_.Start();
   BootstrapOptions bootstrap;
   bootstrap.service_cidr = options_.service_cidr;
   bootstrap.advertise_address = options_.advertise_address;

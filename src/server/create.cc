@@ -24,7 +24,7 @@ Task<Result<http::Response>> CreateObject(RequestContext& context) {
   options.field_manager = context.FieldManager(query.field_manager);
   options.dry_run = query.dry_run;
   object = TrackUpdate(context, Value(), object, options.field_manager, "");
-  CO_TRY_ASSIGN(object, ToStorage(context.arena(), *context.resource, object));
+  CO_TRY_ASSIGN(object, ToWorking(context.arena(), *context.resource, object));
   auto create = CreateNew(context, object, options);
   CO_TRY_ASSIGN(Answer answer, co_await std::move(create));
   co_return EncodeAnswer(context, answer);

@@ -27,13 +27,18 @@ void AppendList(std::string& out, const Range& texts) {
   out += ']';
 }
 
-std::vector<std::string_view> VerbNames(uint32_t verbs) {
+// Custom kinds list theirs in an order of their own.
+std::vector<std::string_view> VerbNames(uint32_t verbs, bool custom = false) {
+  static constexpr std::pair<uint32_t, std::string_view> kCustomNames[] = {
+      {schema::kDelete, "delete"}, {schema::kDeleteCollection, "deletecollection"}, {schema::kGet, "get"},
+      {schema::kList, "list"},     {schema::kPatch, "patch"},                       {schema::kCreate, "create"},
+      {schema::kUpdate, "update"}, {schema::kWatch, "watch"}};
   static constexpr std::pair<uint32_t, std::string_view> kNames[] = {
       {schema::kCreate, "create"}, {schema::kDelete, "delete"}, {schema::kDeleteCollection, "deletecollection"},
       {schema::kGet, "get"},       {schema::kList, "list"},     {schema::kPatch, "patch"},
       {schema::kUpdate, "update"}, {schema::kWatch, "watch"}};
   std::vector<std::string_view> names;
-  for (auto [bit, name] : kNames) if ((verbs & bit) != 0) names.push_back(name);
+  for (auto [bit, name] : custom ? kCustomNames : kNames) if ((verbs & bit) != 0) names.push_back(name);
   return names;
 }
 
@@ -41,17 +46,15 @@ std::string GroupVersion(std::string_view group, std::string_view version) {
   return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
 }
 
-std::vector<const schema::Kind*> KindsOf(const Resources& resources, std::string_view group, std::string_view version) {
-  std::vector<const schema::Kind*> kinds;
-  for (const Resource* resource : resources.All()) {
-    if (resource->kind->gvk.group == group && resource->kind->gvk.version == version) kinds.push_back(resource->kind);
-  }
-  std::ranges::sort(kinds, {}, &schema::Kind::plural);
-  return kinds;
+std::vector<const Resource*> ResourcesOf(const Resources& resources, std::string_view group, std::string_view version) {
+  std::vector<const Resource*> found = resources.AllOf(group, version);
+  std::ranges::sort(found, {}, [](const Resource* resource) { return resource->kind->plural; });
+  return found;
 }
 
 // One entry of an APIResourceList; `sub` null for the resource itself.
-void AppendResource(std::string& out, const schema::Kind& kind, const schema::Subresource* sub) {
+void AppendResource(std::string& out, const Resource& resource, const schema::Subresource* sub) {
+  const schema::Kind& kind = *resource.kind;
   out += R"({"name":)";
   std::string name(kind.plural);
   if (sub != nullptr) name += "/" + std::string(sub->name);
@@ -71,7 +74,7 @@ void AppendResource(std::string& out, const schema::Kind& kind, const schema::Su
   out += R"(,"kind":)";
   AppendText(out, gvk.kind);
   out += R"(,"verbs":)";
-  AppendList(out, VerbNames(sub == nullptr ? kind.verbs : sub->verbs));
+  AppendList(out, VerbNames(sub == nullptr ? kind.verbs : sub->verbs, resource.custom));
   if (sub == nullptr) {
     if (!kind.short_names.empty()) {
       out += R"(,"shortNames":)";
@@ -97,16 +100,16 @@ std::string ResourceListJson(const Resources& resources, std::string_view group,
   AppendText(out, GroupVersion(group, version));
   out += R"(,"resources":[)";
   bool first = true;
-  for (const schema::Kind* kind : KindsOf(resources, group, version)) {
+  for (const Resource* resource : ResourcesOf(resources, group, version)) {
     if (!first) out += ',';
     first = false;
-    AppendResource(out, *kind, nullptr);
+    AppendResource(out, *resource, nullptr);
     std::vector<const schema::Subresource*> subs;
-    for (const schema::Subresource& sub : kind->subresources) subs.push_back(&sub);
-    std::ranges::sort(subs, {}, &schema::Subresource::name);
+    for (const schema::Subresource& sub : resource->kind->subresources) subs.push_back(&sub);
+    if (!resource->custom) std::ranges::sort(subs, {}, &schema::Subresource::name);
     for (const schema::Subresource* sub : subs) {
       out += ',';
-      AppendResource(out, *kind, sub);
+      AppendResource(out, *resource, sub);
     }
   }
   return out + "]}";
@@ -147,8 +150,9 @@ std::string GroupListJson(const Resources& resources) {
   return out + "]}";
 }
 
-void AppendResponseKind(std::string& out, const schema::GroupVersionKind& gvk, const schema::Kind& parent) {
-  bool same = gvk.group == parent.gvk.group && gvk.version == parent.gvk.version;
+void AppendResponseKind(std::string& out, const schema::GroupVersionKind& gvk, const Resource& resource) {
+  const schema::Kind& parent = *resource.kind;
+  bool same = !resource.custom && gvk.group == parent.gvk.group && gvk.version == parent.gvk.version;
   out += R"("responseKind":{"group":)";
   AppendText(out, same ? "" : gvk.group);
   out += R"(,"version":)";
@@ -158,16 +162,17 @@ void AppendResponseKind(std::string& out, const schema::GroupVersionKind& gvk, c
   out += '}';
 }
 
-void AppendAggregatedResource(std::string& out, const schema::Kind& kind) {
+void AppendAggregatedResource(std::string& out, const Resource& resource) {
+  const schema::Kind& kind = *resource.kind;
   out += R"({"resource":)";
   AppendText(out, kind.plural);
   out += ',';
-  AppendResponseKind(out, kind.gvk, kind);
+  AppendResponseKind(out, kind.gvk, resource);
   out += std::string(R"(,"scope":)") + (kind.namespaced ? "\"Namespaced\"" : "\"Cluster\"");
   out += R"(,"singularResource":)";
   AppendText(out, kind.singular);
   out += R"(,"verbs":)";
-  AppendList(out, VerbNames(kind.verbs));
+  AppendList(out, VerbNames(kind.verbs, resource.custom));
   if (!kind.short_names.empty()) {
     out += R"(,"shortNames":)";
     AppendList(out, kind.short_names);
@@ -185,9 +190,9 @@ void AppendAggregatedResource(std::string& out, const schema::Kind& kind) {
       out += R"({"subresource":)";
       AppendText(out, sub.name);
       out += ',';
-      AppendResponseKind(out, sub.kind, kind);
+      AppendResponseKind(out, sub.kind, resource);
       out += R"(,"verbs":)";
-      AppendList(out, VerbNames(sub.verbs));
+      AppendList(out, VerbNames(sub.verbs, resource.custom));
       out += '}';
     }
     out += ']';
@@ -216,10 +221,10 @@ std::string AggregatedJson(const Resources& resources, bool core, std::string_vi
       AppendText(out, group.versions[i]);
       out += R"(,"resources":[)";
       bool first_kind = true;
-      for (const schema::Kind* kind : KindsOf(resources, group.group, group.versions[i])) {
+      for (const Resource* resource : ResourcesOf(resources, group.group, group.versions[i])) {
         if (!first_kind) out += ',';
         first_kind = false;
-        AppendAggregatedResource(out, *kind);
+        AppendAggregatedResource(out, *resource);
       }
       out += R"(],"freshness":"Current"})";
     }

@@ -92,11 +92,17 @@ Result<Bytes> EncodeItemProtobuf(const Resource& resource, const Value& stored, 
 Result<http::Response> EncodeJsonList(RequestContext& context, const std::vector<cache::EntryPtr>& entries,
                                       const ListMeta& meta) {
   const schema::Kind& kind = context.kind();
-  std::string json = R"({"kind":")";
-  json += kind.list_kind;
-  json += R"(","apiVersion":")" + kind.gvk.ApiVersion() + R"(",)";
-  AppendListMeta(json, meta);
-  json += R"(,"items":[)";
+  std::string json;
+  if (context.resource->custom) {
+    // A map to Go: in order of names, with what a struct would leave out.
+    json = R"({"apiVersion":")" + kind.gvk.ApiVersion() + R"(","items":[)";
+  } else {
+    json = R"({"kind":")";
+    json += kind.list_kind;
+    json += R"(","apiVersion":")" + kind.gvk.ApiVersion() + R"(",)";
+    AppendListMeta(json, meta);
+    json += R"(,"items":[)";
+  }
   bool first = true;
   for (const cache::EntryPtr& entry : entries) {
     TRY_ASSIGN(Bytes item, EncodeEntry(*context.resource, entry, Encoding::kJson, true));
@@ -104,7 +110,14 @@ Result<http::Response> EncodeJsonList(RequestContext& context, const std::vector
     first = false;
     json += item.view();
   }
-  json += "]}";
+  if (context.resource->custom) {
+    json += R"(],"kind":")" + std::string(kind.list_kind) + R"(","metadata":{"continue":)";
+    object::AppendJsonString(json, meta.continue_token);
+    if (meta.remaining) json += ",\"remainingItemCount\":" + std::to_string(*meta.remaining);
+    json += R"(,"resourceVersion":")" + std::to_string(meta.revision) + "\"}}";
+  } else {
+    json += "]}";
+  }
   TRY_ASSIGN(Bytes body, FinishText(std::move(json), context.output));
   return BytesResponse(200, std::move(body), MediaType(context.output.encoding));
 }

@@ -82,7 +82,7 @@ Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, con
     return Fail(Status(500, "", "failed to convert new object (" + fields.Describe(applied) + ") to proper version: unable to convert "
                                 "unstructured object to " + version + ", Kind=" + std::string(gvk.kind) + ": " + typed.error().message()));
   }
-  return context.parts.defaults.Apply(context.arena(), type, *typed);
+  return context.defaults(context.kind()).Apply(context.arena(), type, *typed);
 }
 
 }  // namespace homeostat::server

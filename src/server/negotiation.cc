@@ -79,10 +79,16 @@ bool Offered(const Known& known, const NegotiationScope& scope) {
   return known.encoding != Encoding::kProtobuf || scope.protobuf;
 }
 
+// Whether a clause can be answered in this encoding: what has no protobuf form of its own still has metadata.
+bool OfferedTo(const AcceptClause& clause, const Known& known, const NegotiationScope& scope) {
+  bool partial = scope.partial_protobuf && clause.Parameter("as").starts_with("PartialObjectMetadata");
+  return Offered(known, scope) || partial;
+}
+
 std::string OfferedList(const NegotiationScope& scope) {
   std::string list;
   for (const Known& known : kKnown) {
-    if (!Offered(known, scope)) continue;
+    if (!Offered(known, scope) && !scope.partial_protobuf) continue;
     if (!list.empty()) list += ", ";
     list += MediaType(known.encoding);
   }
@@ -142,7 +148,7 @@ Result<MediaTypeOptions> NegotiateOutput(std::string_view accept, const Negotiat
       continue;
     }
     for (const Known& known : kKnown) {
-      if (!Offered(known, scope) || clause.type != known.type || clause.subtype != known.subtype) continue;
+      if (!OfferedTo(clause, known, scope) || clause.type != known.type || clause.subtype != known.subtype) continue;
       MediaTypeOptions options;
       options.encoding = known.encoding;
       if (ReadParameters(clause, scope, options)) return options;

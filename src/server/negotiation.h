@@ -39,6 +39,7 @@ std::vector<AcceptClause> ParseAccept(std::string_view header);
 
 struct NegotiationScope {
   bool protobuf = true;                 // built-in kinds; custom ones have none
+  bool partial_protobuf = false;        // … but their metadata has
   bool tables = true;                   // transformations are offered
 };
 

@@ -1,5 +1,6 @@
 #include "server/object_store.h"
 
+#include "server/body.h"
 #include "server/metadata.h"
 #include "server/request_metrics.h"
 
@@ -18,14 +19,15 @@ Value WithRevision(object::Arena& arena, const schema::Kind& kind, const Value& 
 // The request's tree with its final root, as an answer.
 Answer AnswerWith(RequestContext& context, Value object, int code) {
   context.work->set_root(object);
-  return Answer{code, context.work, object, &context.storage(), nullptr};
+  return Answer{code, context.work, object, &context.working(), nullptr};
 }
 
 // The new state as a document, once its revision is known: the request's own tree.
 cache::DocumentMaker MakeDocument(RequestContext& context, Value object) {
   return [&context, object](uint64_t revision) -> object::DocumentPtr {
     context.work->set_root(WithRevision(context.arena(), context.storage(), object, revision));
-    return context.work;
+    bool shareable = !context.resource->owner || !context.resource->owner->retired();
+    return shareable ? object::DocumentPtr(context.work) : nullptr;
   };
 }
 
@@ -125,9 +127,10 @@ Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::Writ
     if (context.parts.cache.Get(key)) co_return Fail(AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name));
     co_return AnswerWith(context, object, 201);
   }
-  CO_TRY_ASSIGN(Bytes bytes, EncodeWithinLimit(context, key, object));
+  CO_TRY_ASSIGN(Value stored, WorkingToStored(context.arena(), *context.resource, object));
+  CO_TRY_ASSIGN(Bytes bytes, EncodeWithinLimit(context, key, stored));
   store::Write write{key, std::move(bytes), store::Expectation::Absent(), std::move(info)};
-  auto commit = CommitWrite(context, kind, "create", std::move(write), MakeDocument(context, object));
+  auto commit = CommitWrite(context, kind, "create", std::move(write), MakeDocument(context, stored));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
   if (!result.committed) co_return Fail(AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name));
   co_return AnswerCommitted(context, result, 201);
@@ -143,23 +146,25 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
     Value current;
     if (entry) {
       CO_TRY_ASSIGN(document, entry->document());
-      current = document->root();
       context.arena().Keep(document);
+      CO_TRY_ASSIGN(current, StoredToWorking(context.arena(), *context.resource, document->root()));
     }
     auto decide = function(document, current);
     CO_TRY_ASSIGN(UpdateDecision decision, co_await std::move(decide));
-    if (decision.action == UpdateDecision::Action::kKeep) co_return Answer{200, document, current, &kind, entry};
+    if (decision.action == UpdateDecision::Action::kKeep) co_return Answer{200, document, document->root(), &kind, entry};
 
     store::Write write{key, std::nullopt, entry ? store::Expectation::At(entry->revision()) : store::Expectation::Absent(), info};
+    Value stored;
     if (decision.action == UpdateDecision::Action::kStore) {
-      CO_TRY_ASSIGN(write.value, dry_run ? EncodeStored(context.arena(), kind, decision.object, context.resource->custom)
-                                         : EncodeWithinLimit(context, key, decision.object));
-      if (entry && *write.value == entry->stored()) co_return Answer{200, document, current, &kind, entry};
+      CO_TRY_ASSIGN(stored, WorkingToStored(context.arena(), *context.resource, decision.object));
+      CO_TRY_ASSIGN(write.value, dry_run ? EncodeStored(context.arena(), kind, stored, context.resource->custom)
+                                         : EncodeWithinLimit(context, key, stored));
+      if (entry && *write.value == entry->stored()) co_return Answer{200, document, document->root(), &kind, entry};
     }
     int code = entry ? 200 : 201;
     bool removes = decision.action == UpdateDecision::Action::kRemove;
     if (dry_run) co_return AnswerWith(context, decision.object, code);
-    cache::DocumentMaker maker = removes ? nullptr : MakeDocument(context, decision.object);
+    cache::DocumentMaker maker = removes ? nullptr : MakeDocument(context, stored);
     auto commit = CommitWrite(context, kind, removes ? "delete" : "update", std::move(write), std::move(maker));
     CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
     if (result.committed && removes) co_return AnswerWith(context, decision.object, code);

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "homeostat/api/registry.h"
 #include "homeostat/base/gzip.h"
@@ -37,7 +39,11 @@ class Documents {
 
   const StoredDocument& V2(OpenApiForm form) {
     Refresh();
-    return Made("v2", form, [&] { return schema::OpenApiV2Document(Source(), form); });
+    return Made("v2", form, [&] {
+      std::vector<const schema::Kind*> kinds = kinds_;
+      for (const Resource* resource : resources_.All()) AddCustom(resource, kinds);
+      return schema::OpenApiV2Document(Source(kinds), form);
+    });
   }
   // path: "api/v1", "apis/apps/v1", "version" …
   const StoredDocument& V3(const std::string& path, OpenApiForm form) {
@@ -60,7 +66,9 @@ class Documents {
     generation_ = resources_.generation();
     made_.clear();
     kinds_.clear();
-    for (const Resource* resource : resources_.All()) kinds_.push_back(resource->kind);
+    for (const Resource* resource : resources_.All()) {
+      if (!resource->custom) kinds_.push_back(resource->kind);
+    }
   }
 
   // What a document says follows from the program and the kinds: no need to make it for its hash. Both forms have the
@@ -79,9 +87,16 @@ class Documents {
     return made_.emplace(std::pair(name, form), StoredDocument{Bytes(std::move(text)), Tag(name), {}}).first->second;
   }
 
-  schema::OpenApiSource Source() const {
+  // A custom kind with its types, which are made for it.
+  static void AddCustom(const Resource* resource, std::vector<const schema::Kind*>& kinds) {
+    if (!resource->custom) return;
+    resource->owner->Load();
+    kinds.push_back(resource->kind);
+  }
+
+  schema::OpenApiSource Source(std::span<const schema::Kind* const> kinds) const {
     schema::OpenApiSource source;
-    source.kinds = kinds_;
+    source.kinds = kinds;
     source.find_type = [](std::string_view name) { return api::FindType(name); };
     source.find_type_of_kind = [](const schema::GroupVersionKind& gvk) {
       return api::FindTypeOfKind(gvk.group, gvk.version, gvk.kind);
@@ -99,10 +114,12 @@ class Documents {
       group = path.substr(5, slash - 5);
       version = path.substr(slash + 1);
     } else {
-      return schema::OpenApiV3RootDocument(Source(), path, form);
+      return schema::OpenApiV3RootDocument(Source(kinds_), path, form);
     }
     if (!resources_.HasGroupVersion(group, version)) return "";
-    return schema::OpenApiV3Document(Source(), group, version, form);
+    std::vector<const schema::Kind*> kinds = kinds_;
+    for (const Resource* resource : resources_.AllOf(group, version)) AddCustom(resource, kinds);
+    return schema::OpenApiV3Document(Source(kinds), group, version, form);
   }
 
   // The list of documents. The hash in each URL lets clients cache it for ever.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "homeostat/base/go_text.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/json_encoder.h"
@@ -17,6 +16,7 @@
 #include "server/change.h"
 #include "server/encode.h"
 #include "server/field_tracking.h"
+#include "server/go_text.h"
 #include "server/metadata.h"
 #include "server/verbs.h"
 
@@ -34,6 +34,10 @@ Result<PatchKind> PatchKindOf(RequestContext& context) {
   if (media == kMergePatchType) return PatchKind::kMerge;
   if (media == kStrategicMergePatchType && !context.resource->custom) return PatchKind::kStrategicMerge;
   if (media == kApplyPatchType) return PatchKind::kApply;
+  if (context.resource->custom) {
+    return Fail(UnsupportedMediaTypeError("the body of the request was in an unknown format - accepted media types include: "
+                                          "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
+  }
   // The router refuses it, in its own words.
   StatusDetails details;
   details.shown = true;
@@ -76,26 +80,6 @@ Result<void> ReportDuplicateKeys(RequestContext& context, const PatchRequest& pa
   return {};
 }
 
-// Go's print of an untyped tree: map[a:1 b:[x y]].
-std::string GoMapText(const Value& value) {
-  std::string text;
-  if (value.IsObject()) {
-    std::vector<object::Member> members(value.members().begin(), value.members().end());
-    std::ranges::sort(members, {}, &object::Member::name);
-    for (const object::Member& member : members) {
-      text += (text.empty() ? "" : " ") + std::string(member.name()) + ":" + GoMapText(member.value);
-    }
-    return "map[" + text + "]";
-  }
-  if (value.IsList()) {
-    for (const Value& item : value.items()) text += (text.empty() ? "" : " ") + GoMapText(item);
-    return "[" + text + "]";
-  }
-  if (value.IsNull()) return "<nil>";
-  if (value.IsDouble()) return GoFloat(value.AsDouble());
-  return value.IsString() ? std::string(value.AsString()) : object::JsonText(value);
-}
-
 // What a JSON patch or merge patch touched stands sorted by name, as upstream's libraries write it; the rest as it was.
 Value TouchedSorted(object::Arena& arena, const Value& before, const Value& after) {
   if (after.IsList() && before.IsList() && !object::Equal(before, after)) {
@@ -134,7 +118,7 @@ Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& pa
   TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
   // What upstream shows of a patch that makes no object of its kind.
   bool strategic = patch.kind == PatchKind::kStrategicMerge;
-  schema::BadValue shown(strategic ? GoMapText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : object::JsonText(TouchedSorted(context.arena(), form, patched)));
+  schema::BadValue shown(strategic ? GoText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : object::JsonText(TouchedSorted(context.arena(), form, patched)));
   std::vector<std::string> problems = StrictProblems(patch);
   Patched made{patched, problems, strategic};
   auto object = DecodePatched(context, kind, made, patch.query.field_validation);
@@ -151,7 +135,7 @@ Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& 
   const schema::Kind& kind = context.kind();
   Value live;
   if (current) {
-    CO_TRY_ASSIGN(live, FromStorage(arena, *context.resource, current));
+    CO_TRY_ASSIGN(live, FromWorking(arena, *context.resource, current));
   }
   Value object;
   if (patch.kind == PatchKind::kApply) {
@@ -170,7 +154,7 @@ Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& 
   }
   CO_TRY_ASSIGN(object, EnsureNamespace(context, *kind.type, object));
   CO_TRY(CheckNameAndNamespace(context, object, context.info.name));
-  co_return ToStorage(arena, *context.resource, object);
+  co_return ToWorking(arena, *context.resource, object);
 }
 
 Result<Value> ParsePatch(RequestContext& context, PatchKind kind, std::vector<std::string>& duplicates) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace homeostat::server {
 namespace {
 
-// Kubernetes' order of versions: stable before beta before alpha, then higher numbers first, then by name.
 struct VersionRank {
   int stability = 0;
   int major = 0, minor = 0;
@@ -28,12 +28,6 @@ VersionRank RankOf(std::string_view version) {
   rank.stability = prefix == 4 ? 2 : 1;
   std::from_chars(rest.data() + prefix, rest.data() + rest.size(), rank.minor);
   return rank;
-}
-bool VersionBefore(const std::string& a, const std::string& b) {
-  VersionRank x = RankOf(a), y = RankOf(b);
-  auto key = [](const VersionRank& r) { return std::tuple(-r.stability, -r.major, -r.minor); };
-  if (key(x) != key(y)) return key(x) < key(y);
-  return a < b;
 }
 
 // Upstream's priorities of the built-in groups' APIServices (groups.tsv): they order discovery. The group comes first by
@@ -73,7 +67,20 @@ GroupPriority PriorityOf(std::string_view group) {
   return {group, 1000, 100};
 }
 
+const Resource* Loaded(const Resource* resource) {
+  if (resource != nullptr && resource->owner) resource->owner->Load();
+  return resource;
+}
+
 }  // namespace
+
+bool VersionBefore(const std::string& a, const std::string& b) {
+  VersionRank x = RankOf(a), y = RankOf(b);
+  auto key = [](const VersionRank& r) { return std::tuple(-r.stability, -r.major, -r.minor); };
+  if (key(x) != key(y)) return key(x) < key(y);
+  return a < b;
+}
+
 
 Resources::Resources(std::span<const schema::Kind* const> kinds,
                      const std::function<bool(const schema::Kind&)>& is_served) {
@@ -91,32 +98,42 @@ Resources::Resources(std::span<const schema::Kind* const> kinds,
       bool same_group = other->gvk.group == kind->gvk.group;
       if (other->gvk.group.empty() || (same_group && !resource.storage->gvk.group.empty())) resource.storage = other;
     }
+    resource.working = resource.storage;
     resource.behaviour = &kinds::FindBehaviour(resource.storage->gvk.group, resource.storage->gvk.kind);
     Key key(kind->gvk.group, kind->gvk.version, kind->plural);
     ordered_.push_back((by_url_[key] = std::make_unique<Resource>(resource)).get());
+    Index(ordered_.back());
+    if (!kind->storage_prefix.empty()) built_in_stores_[std::string(kind->storage_prefix)] = ordered_.back();
   }
-  RebuildGroups();
+}
+
+void Resources::Index(const Resource* resource) {
+  auto& versions = by_resource_[{std::string(resource->kind->gvk.group), std::string(resource->kind->plural)}];
+  auto before = [](const Resource* a, const Resource* b) {
+    return VersionBefore(std::string(a->kind->gvk.version), std::string(b->kind->gvk.version));
+  };
+  versions.insert(std::ranges::lower_bound(versions, resource, before), resource);
+}
+
+void Resources::Changed() {
+  ++generation_;
+  groups_are_stale_ = true;
 }
 
 const Resource* Resources::Find(std::string_view group, std::string_view version, std::string_view plural) const {
   auto found = by_url_.find(std::tuple(group, version, plural));
-  return found == by_url_.end() ? nullptr : found->second.get();
+  return found == by_url_.end() ? nullptr : Loaded(found->second.get());
 }
 
 const Resource* Resources::FindAny(std::string_view group, std::string_view plural) const {
-  for (const GroupVersions& entry : groups_) {
-    if (entry.group != group) continue;
-    for (const std::string& version : entry.versions) {
-      if (const Resource* resource = Find(group, version, plural)) return resource;
-    }
-  }
-  return nullptr;
+  auto found = by_resource_.find(std::tuple(group, plural));
+  return found == by_resource_.end() || found->second.empty() ? nullptr : Loaded(found->second.front());
 }
 
 const Resource* Resources::FindKind(std::string_view group, std::string_view version, std::string_view kind) const {
   for (const Resource* resource : ordered_) {
     if (resource->kind->gvk.kind == kind && resource->kind->gvk.version == version && resource->kind->gvk.group == group) {
-      return resource;
+      return Loaded(resource);
     }
   }
   return nullptr;
@@ -124,39 +141,70 @@ const Resource* Resources::FindKind(std::string_view group, std::string_view ver
 
 std::vector<const Resource*> Resources::All() const { return ordered_; }
 
-bool Resources::HasGroupVersion(std::string_view group, std::string_view version) const {
-  for (const GroupVersions& entry : groups_) {
-    if (entry.group == group) return std::ranges::find(entry.versions, version) != entry.versions.end();
+std::vector<const Resource*> Resources::AllOf(std::string_view group, std::string_view version) const {
+  std::vector<const Resource*> found;
+  for (auto it = by_url_.lower_bound(std::tuple(group, version, std::string_view())); it != by_url_.end(); ++it) {
+    if (std::get<0>(it->first) != group || std::get<1>(it->first) != version) break;
+    found.push_back(it->second.get());
   }
-  return false;
+  return found;
 }
 
-void Resources::Add(Resource resource) {
+bool Resources::HasGroupVersion(std::string_view group, std::string_view version) const {
+  auto first = by_url_.lower_bound(std::tuple(group, version, std::string_view()));
+  return first != by_url_.end() && std::get<0>(first->first) == group && std::get<1>(first->first) == version;
+}
+
+bool Resources::Add(Resource resource) {
   Key key(resource.kind->gvk.group, resource.kind->gvk.version, resource.kind->plural);
-  auto& slot = by_url_[key];
-  if (slot) std::erase(ordered_, slot.get());
-  slot = std::make_unique<Resource>(std::move(resource));
-  ordered_.push_back(slot.get());
-  RebuildGroups();
+  auto found = by_url_.find(key);
+  if (found != by_url_.end() && !found->second->custom) return false;
+  if (built_in_stores_.contains(resource.storage->storage_prefix)) return false;
+  if (found != by_url_.end()) {
+    // In place: who holds a pointer to it sees the new state.
+    auto& versions = by_resource_[{std::get<0>(key), std::get<2>(key)}];
+    std::erase(versions, found->second.get());
+    *found->second = std::move(resource);
+    Index(found->second.get());
+  } else {
+    const Resource* added = (by_url_[key] = std::make_unique<Resource>(std::move(resource))).get();
+    ordered_.push_back(added);
+    Index(added);
+  }
+  Changed();
+  return true;
 }
 
 void Resources::Remove(std::string_view group, std::string_view plural) {
-  std::erase_if(ordered_, [&](const Resource* r) { return r->kind->gvk.group == group && r->kind->plural == plural; });
-  std::erase_if(by_url_, [&](const auto& entry) {
-    return std::get<0>(entry.first) == group && std::get<2>(entry.first) == plural;
-  });
-  RebuildGroups();
+  auto found = by_resource_.find(std::tuple(group, plural));
+  if (found == by_resource_.end()) return;
+  std::vector<const Resource*> gone = found->second;
+  std::erase_if(gone, [](const Resource* resource) { return !resource->custom; });
+  if (gone.empty()) return;
+  by_resource_.erase(found);
+  std::erase_if(ordered_, [&](const Resource* resource) { return std::ranges::find(gone, resource) != gone.end(); });
+  for (const Resource* resource : gone) {
+    std::shared_ptr<const KindOwner> owner = resource->owner;  // the key's texts may be its
+    by_url_.erase(Key(group, resource->kind->gvk.version, plural));
+  }
+  Changed();
 }
 
-void Resources::RebuildGroups() {
-  ++generation_;
+const std::vector<Resources::GroupVersions>& Resources::groups() const {
+  if (std::exchange(groups_are_stale_, false)) RebuildGroups();
+  return groups_;
+}
+
+void Resources::RebuildGroups() const {
   groups_.clear();
+  std::map<std::string_view, size_t> places;
   for (const Resource* resource : ordered_) {
     std::string_view group = resource->kind->gvk.group;
-    auto found = std::ranges::find_if(groups_, [&](const GroupVersions& g) { return g.group == group; });
-    if (found == groups_.end()) found = groups_.insert(groups_.end(), GroupVersions{std::string(group), {}, PriorityOf(group).priority, PriorityOf(group).version_priority});
+    auto [place, is_new] = places.emplace(group, groups_.size());
+    if (is_new) groups_.push_back(GroupVersions{std::string(group), {}, PriorityOf(group).priority, PriorityOf(group).version_priority});
+    GroupVersions& entry = groups_[place->second];
     std::string version(resource->kind->gvk.version);
-    if (std::ranges::find(found->versions, version) == found->versions.end()) found->versions.push_back(version);
+    if (std::ranges::find(entry.versions, version) == entry.versions.end()) entry.versions.push_back(version);
   }
   for (GroupVersions& entry : groups_) std::ranges::sort(entry.versions, VersionBefore);
   std::ranges::stable_sort(groups_, [](const GroupVersions& a, const GroupVersions& b) {

@@ -18,6 +18,13 @@ Value KeepFromOld(object::Arena& arena, const schema::Type& type, Value object, 
   return object;
 }
 
+// The old object with the status, and the record of who wrote it, of the new one.
+Value WithStatusOf(object::Arena& arena, const schema::Type& type, const Value& object, const Value& old) {
+  Value result = SetField(arena, type, old, "status", object.Get("status"));
+  return SetMetadata(arena, type, result, {{"managedFields", object.Path({"metadata", "managedFields"})},
+                                           {"resourceVersion", object.Path({"metadata", "resourceVersion"})}});
+}
+
 // Everything but metadata and, unless it counts, status, compared field by field.
 bool BodyChanged(const Value& object, const Value& old, bool status_counts) {
   auto differs = [&](const Value& a, const Value& b) {
@@ -44,6 +51,8 @@ bool BumpsGeneration(GenerationRule rule, const Value& object, const Value& old)
       return differs({"spec"}) || differs({"metadata", "annotations"});
     case GenerationRule::kAnyButMetadataAndStatus:
       return BodyChanged(object, old, false);
+    case GenerationRule::kAnyButMetadata:
+      return BodyChanged(object, old, true);
     case GenerationRule::kAnyButMetadataOrLabels:
       return BodyChanged(object, old, true) || differs({"metadata", "labels"});
   }
@@ -73,11 +82,17 @@ void RunMetadataChecks(const Resource& resource, std::string_view checks, const 
   for (char check : checks) {
     MetaRules rules{.finalizer_owners = check == 'M' || check == 'U'};
     if (check == 'm' || check == 'M') {
-      ValidateObjectMeta(object, resource.storage->namespaced, resource.behaviour->validate_name, rules, errors);
+      ValidateObjectMeta(object, resource.working->namespaced, resource.behaviour->validate_name, rules, errors);
     } else {
       ValidateObjectMetaUpdate(object, old, rules, errors);
     }
   }
+}
+
+// As the object calls itself, which custom resources are checked for.
+std::string_view KindName(const schema::Kind& kind, const Value& object) {
+  std::string_view own = object.Get("kind").AsString();
+  return own.empty() ? kind.gvk.kind : own;
 }
 
 }  // namespace
@@ -99,7 +114,7 @@ std::vector<std::string_view> ResetFields(const schema::Kind& kind, std::string_
 }
 
 Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& resource, Value object) {
-  const schema::Kind& kind = *resource.storage;
+  const schema::Kind& kind = *resource.working;
   const schema::Type& type = *kind.type;
   if (kind.has_status && !kind.status_at_creation) object = SetField(context.arena, type, object, "status", Value());
   object = kinds::DropDisabledFields(context.arena, type, object, Value());
@@ -122,18 +137,18 @@ Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& reso
 }
 
 Result<void> ValidateForCreate(kinds::RuleContext& context, const Resource& resource, const Value& object) {
-  const schema::Kind& kind = *resource.storage;
+  const schema::Kind& kind = *resource.working;
   schema::FieldErrors errors;
   RunMetadataChecks(resource, kinds::MetadataChecksOf(resource.kind->gvk, resource.custom).create, object, Value(), errors);
   if (resource.behaviour->validate_create != nullptr) resource.behaviour->validate_create(context, object, errors);
   if (errors.empty()) ValidateObjectMeta(object, kind.namespaced, PathSegmentName, {}, errors);
-  if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, kind.gvk.kind, MetadataString(object, "name")));
+  if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, KindName(kind, object), MetadataString(object, "name")));
   if (resource.behaviour->warn != nullptr) resource.behaviour->warn(context, object, Value());
   return {};
 }
 
 Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& resource, Value object, const Value& old) {
-  const schema::Kind& kind = *resource.storage;
+  const schema::Kind& kind = *resource.working;
   const schema::Type& type = *kind.type;
   object = kinds::DropDisabledFields(context.arena, type, object, old);
   if (resource.behaviour->allocate != nullptr && context.claims != nullptr && context.subresource.empty()) {
@@ -144,7 +159,8 @@ Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& reso
   if (context.subresource.empty()) {
     if (kind.has_status) object = SetField(context.arena, type, object, "status", old.Get("status"));
   } else if (context.subresource == "status") {
-    object = KeepFromOld(context.arena, type, object, old, kind.status_keeps);
+    object = kind.status_writes_only_status ? WithStatusOf(context.arena, type, object, old)
+                                            : KeepFromOld(context.arena, type, object, old, kind.status_keeps);
   }
   if (resource.behaviour->prepare_update != nullptr) object = resource.behaviour->prepare_update(context, object, old);
   if (kind.generation == GenerationRule::kAsSent) return object;
@@ -157,14 +173,14 @@ Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& reso
 
 Result<void> ValidateForUpdate(kinds::RuleContext& context, const Resource& resource, const Value& object,
                                const Value& old) {
-  const schema::Kind& kind = *resource.storage;
+  const schema::Kind& kind = *resource.working;
   schema::FieldErrors errors;
   ValidateObjectMeta(object, kind.namespaced, PathSegmentName, {}, errors);
   ValidateObjectMetaUpdate(object, old, {}, errors);
   kinds::MetadataChecks checks = kinds::MetadataChecksOf(resource.kind->gvk, resource.custom);
   RunMetadataChecks(resource, context.subresource.empty() ? checks.update : checks.part, object, old, errors);
   if (resource.behaviour->validate_update != nullptr) resource.behaviour->validate_update(context, object, old, errors);
-  if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, kind.gvk.kind, MetadataString(object, "name")));
+  if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, KindName(kind, object), MetadataString(object, "name")));
   if (resource.behaviour->warn != nullptr) resource.behaviour->warn(context, object, old);
   return {};
 }

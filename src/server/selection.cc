@@ -21,8 +21,8 @@ bool IsMetadataField(const schema::Kind& kind, std::string_view label) {
 }
 
 Result<void> CheckField(const schema::Kind& kind, std::string_view label) {
-  if (IsMetadataField(kind, label) || label == "metadata.namespace" || !SelectablePath(kind, label).empty()) return {};
-  if (!kind.selectable_fields.empty()) return Fail(BadRequestError("field label not supported: " + std::string(label)));
+  if (IsMetadataField(kind, label) || (label == "metadata.namespace" && !kind.type->structural) || !SelectablePath(kind, label).empty()) return {};
+  if (!kind.selectable_fields.empty() || kind.type->structural) return Fail(BadRequestError("field label not supported: " + std::string(label)));
   return Fail(BadRequestError(GoQuote(label) +
                               " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
 }

@@ -5,6 +5,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
+#include "server/body.h"
 #include "server/encode.h"
 #include "server/metadata.h"
 #include "server/table_cells.h"
@@ -40,10 +41,11 @@ Result<void> AppendRow(RequestContext& context, const Value& object, const Table
   const kinds::Behaviour& behaviour = *context.resource->behaviour;
   out += R"({"cells":[)";
   bool first = true;
-  for (const schema::Column& column : context.storage().columns) {
+  TRY_ASSIGN(Value shown, StoredToWorking(context.arena(), *context.resource, object));
+  for (const schema::Column& column : context.working().columns) {
     if (!first) out += ',';
     first = false;
-    TRY(object::AppendJson(out, TableCell(context.arena(), column, behaviour, *context.storage().type, object, now)));
+    TRY(object::AppendJson(out, TableCell(context.arena(), column, behaviour, *context.working().type, shown, now)));
   }
   out += ']';
   if (auto completion = behaviour.completed != nullptr ? behaviour.completed(object) : std::nullopt) {
@@ -100,7 +102,7 @@ Result<void> AppendTable(RequestContext& context, std::span<const Value> objects
   }
   if (remaining) out += fmt::format(R"({}"remainingItemCount":{})", separator, *remaining);
   out += "},";
-  if (options.headers) AppendColumns(out, context.storage().columns);
+  if (options.headers) AppendColumns(out, context.working().columns);
   else out += R"("columnDefinitions":null)";
   if (objects.empty() && HasDefaultColumns(context.storage().columns)) {
     out += R"(,"rows":null})";

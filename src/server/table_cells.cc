@@ -5,7 +5,9 @@
 #include "homeostat/object/json.h"
 #include "homeostat/object/jsonpath.h"
 #include "homeostat/object/selectors.h"
+#include "homeostat/object/time.h"
 #include "kinds/cells.h"
+#include "server/go_text.h"
 
 namespace homeostat::server {
 namespace {
@@ -94,7 +96,6 @@ const schema::Type* TypeAt(const schema::Type& type, std::string_view path) {
 
 // What an absent scalar of a Go struct shows as, whatever its column says of its type.
 Value ZeroOf(const schema::Column& column, const schema::Type& type) {
-  if (type.structural) return Value::Null();
   const schema::Type* of_field = TypeAt(type, column.path);
   bool number = of_field != nullptr && of_field->form >= schema::Form::kInt32 && of_field->form <= schema::Form::kDouble;
   if (number || column.type == "integer" || column.type == "number") return Value::Int(0);
@@ -102,12 +103,25 @@ Value ZeroOf(const schema::Column& column, const schema::Type& type) {
   return Value::StringRef("");
 }
 
+// Of a custom kind: the first thing at the path, if it is of the column's type. Source: apiextensions' tableconvertor.
+Value CustomCell(Arena& arena, const schema::Column& column, const Value& object, WallTime now) {
+  auto found = object::EvaluateJsonPath(column.path, object);
+  if (!found || found->empty()) return Value::Null();
+  Value value = found->front();
+  if (column.type == "string") return value.IsString() ? value : Text(arena, GoText(value));
+  if (column.type == "integer") return value.IsDouble() ? Value::Int(static_cast<int64_t>(value.AsDouble())) : value.IsInt() ? value : Value::Null();
+  if (column.type == "number") return value.IsNumber() ? value : Value::Null();
+  if (column.type == "boolean") return value.IsBool() ? value : Value::Null();
+  if (column.type != "date" || !value.IsString()) return Value::Null();
+  if (!value.AsString().empty() && value.AsString() != "null" && !object::ParseTime(value.AsString())) return Value::StringRef("<invalid>");
+  return Text(arena, kinds::Since(value, now));
+}
+
 // A plain path: what stands there, several things as text.
-Value PathCell(Arena& arena, const schema::Column& column, const schema::Type& type, const Value& object, WallTime now) {
+Value PathCell(Arena& arena, const schema::Column& column, const schema::Type& type, const Value& object) {
   std::vector<Value> found = Find(column.path, object);
   if (found.empty()) return column.fallback.empty() ? ZeroOf(column, type) : Text(arena, column.fallback);
   Value first = found.front();
-  if (column.type == "date" && type.structural && first.IsString()) return Text(arena, kinds::Since(first, now));
   if (found.size() == 1 && (first.IsNumber() || first.IsBool() || column.type != "string")) return first;
   std::string text;
   for (const Value& value : found) text += (text.empty() ? "" : ",") + (value.IsString() ? std::string(value.AsString()) : object::JsonText(value));
@@ -123,7 +137,8 @@ Value TableCell(Arena& arena, const schema::Column& column, const kinds::Behavio
     if (behaviour.cell != nullptr) return behaviour.cell(arena, column.cell, object, now);
     return Value::StringRef("<unknown>");
   }
-  if (column.cell.empty()) return PathCell(arena, column, type, object, now);
+  if (type.structural) return CustomCell(arena, column, object, now);
+  if (column.cell.empty()) return PathCell(arena, column, type, object);
   std::vector<Value> found = Find(column.path, object);
   Value first = found.empty() ? Value() : found.front();
   if (column.cell == "count") return Value::Int(Count(found));

@@ -20,12 +20,12 @@ Task<Result<Value>> ComputeFromBody(RequestContext& context, Value body, std::st
     if (!uid.empty() && uid != MetadataString(current, "uid")) {
       co_return Fail(PreconditionFailed(context, context.info.name, dry_run, "UID", uid, MetadataString(current, "uid")));
     }
-    CO_TRY_ASSIGN(live, FromStorage(arena, *context.resource, current));
+    CO_TRY_ASSIGN(live, FromWorking(arena, *context.resource, current));
   } else if (!MetadataString(body, "resourceVersion").empty()) {
     co_return Fail(context.NotFound(context.info.name));
   }
   Value tracked = TrackUpdate(context, live, body, manager, context.info.subresource, context.resets_managed_fields);
-  co_return ToStorage(arena, *context.resource, tracked);
+  co_return ToWorking(arena, *context.resource, tracked);
 }
 
 }  // namespace

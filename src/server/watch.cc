@@ -81,6 +81,7 @@ class WatchBody : public http::BodyReader {
  private:
   Result<void> AppendEvent(std::string& out, const cache::WatchEvent& event);
   Result<bool> Matches(const cache::EntryPtr& entry);
+  bool IsRetired() const;
   Duration TimeLeft(MonotonicTime now) const;
 
   WatchState state_;
@@ -170,14 +171,19 @@ Duration WatchBody::TimeLeft(MonotonicTime now) const {
   return until > now ? until - now : Duration(0);
 }
 
+// The kind is another now, or gone, and events are no longer of its types: the client begins again.
+bool WatchBody::IsRetired() const { return state_.resource.owner && state_.resource.owner->retired(); }
+
 Task<Result<Bytes>> WatchBody::Read() {
   if (!initial_.empty()) co_return Bytes(std::exchange(initial_, {}));
   std::string out;
   while (out.empty() && !finished_) {
     MonotonicTime now = state_.parts.runtime.Now();
     if (now >= state_.end) break;
+    if (IsRetired()) break;
     auto next = state_.watcher->Next(TimeLeft(now));
     auto events = co_await std::move(next);
+    if (IsRetired()) break;
     if (!events) {
       AppendError(out, events.error());
       break;

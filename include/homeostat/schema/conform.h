@@ -8,7 +8,7 @@
 //   - Quantities, times and durations are texts in canonical form; []byte is Bytes; a float64 is a Double.
 //   - Subtrees of untyped fields (RawExtension, FieldsV1, JSON) stay as they were.
 // Structural types (custom resources) differ: zero values stay, and so do values of a wrong kind, for validation to
-// report; null stays where the field is nullable or has no default.
+// report; null stays only where the schema says nullable, or says nothing of the value at all.
 #pragma once
 
 #include <string>

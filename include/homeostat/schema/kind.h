@@ -6,8 +6,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "homeostat/schema/type.h"
+
+namespace homeostat::object {
+class Value;
+}
 
 namespace homeostat::schema {
 
@@ -66,10 +71,23 @@ enum class GenerationRule : uint8_t {
   kAnyButMetadataAndStatus,
   kAsSent,            // stored as the client sent it
   kAlwaysOne,         // 1 at creation, never raised
+  kAnyButMetadata,    // anything outside metadata changed, in a write that can change status also that
   kAnyButMetadataOrLabels,  // anything outside metadata changed, or labels did (EndpointSlice)
 };
 
 enum class CollectDefault : uint8_t { kBackground, kOrphan, kUnsupported };
+
+class FieldErrors;
+
+// Rules of a kind that are written as expressions in its definition.
+class ObjectRules {
+ public:
+  virtual ~ObjectRules() = default;
+  // Adds what an object breaks; `old` is absent on create. Faults of parts that did not change become warnings, if there is
+  // a place for them. Thread-safe.
+  virtual void Check(const object::Value& object, const object::Value& old, std::vector<std::string>* warnings,
+                     FieldErrors& errors) const = 0;
+};
 
 struct Kind {
   GroupVersionKind gvk;
@@ -90,8 +108,10 @@ struct Kind {
   bool served_by_default = true;
   // Version numbers of Kubernetes ("1.22") and what to use instead, for the Warning header; empty if not deprecated.
   std::string_view introduced, deprecated, removed, replacement;
+  std::string_view deprecation_warning;   // the whole text, where it is no version of Kubernetes that deprecates it
 
   // Rules of writing.
+  const ObjectRules* rules = nullptr;     // null for none
   bool has_status = false;                // status is a subresource: ignored in other writes, wiped at creation
   bool status_at_creation = false;        // … except that a create keeps what was sent
   bool create_on_update = false;          // PUT of a missing name creates
@@ -106,6 +126,7 @@ struct Kind {
   std::span<const std::string_view> reset_fields;
   // Paths that a write of the status subresource takes from the stored object.
   std::span<const std::string_view> status_keeps;
+  bool status_writes_only_status = false; // … and this: everything else, but for managed fields
 
   const Subresource* FindSubresource(std::string_view name) const {
     for (const Subresource& sub : subresources) if (sub.name == name) return &sub;

@@ -42,6 +42,7 @@ enum class Form : uint8_t {
 enum class ListType : uint8_t { kAtomic, kSet, kMap };
 
 struct Type;
+struct Condition;  // conditions.h
 
 // Bits of Field::flags.
 enum FieldFlag : uint32_t {
@@ -116,6 +117,8 @@ struct Type {
   // From a CustomResourceDefinition's schema: such objects are not Go structs, so zero values are kept as they were
   // sent, values of a wrong kind are left for validation to report, and JSON is written in order of names.
   bool structural = false;
+  // What the schema of a structural type asks of values beyond their shape; null for other types.
+  const Condition* condition = nullptr;
 
   // Index of the field of that JSON name, or -1.
   int FieldIndex(std::string_view json_name) const;

@@ -52,6 +52,13 @@ void WatchHub::Publish(uint64_t revision) {
   }
 }
 
+void WatchHub::Wake(std::string_view prefix) {
+  for (const auto& [listened, subscriptions] : by_prefix_) {
+    if (!listened.starts_with(prefix)) continue;
+    for (const SubscriptionPtr& subscription : subscriptions) subscription->changed.Notify();
+  }
+}
+
 namespace {
 
 // The subscription stays with the frame, as the watcher may go while someone waits.

@@ -37,6 +37,8 @@ class WatchHub {
   void Dispatch(const WatchEventPtr& event);
   // Wakes those that were given something since the last call, and says that every event up to here was dispatched.
   void Publish(uint64_t revision);
+  // Wakes those who listen at or below a prefix, with nothing new.
+  void Wake(std::string_view prefix);
 
   uint64_t revision() const { return revision_; }
   size_t size() const { return size_; }

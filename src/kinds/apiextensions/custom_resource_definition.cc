@@ -6,9 +6,12 @@
 
 #include "homeostat/schema/diff.h"
 #include "kinds/apiextensions/apiextensions.h"
+#include "kinds/apiextensions/definition_names.h"
+#include "kinds/apiextensions/schema_rules.h"
 #include "kinds/edit.h"
 #include "kinds/group_checks.h"
 #include "kinds/internal_json.h"
+#include "kinds/webhook_clients.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -44,7 +47,6 @@ void CheckMixedCaseLabel(std::string_view text, const FieldPath& path, FieldErro
 }
 
 void CheckNames(const Value& names, const FieldPath& path, FieldErrors& errors) {
-  for (std::string_view field : {"plural", "singular", "kind", "listKind"}) RequireText(names, field, path, errors);
   std::string_view kind = names.Get("kind").AsString(), list_kind = names.Get("listKind").AsString();
   CheckLabel(names.Get("plural").AsString(), path.Child("plural"), errors);
   CheckLabel(names.Get("singular").AsString(), path.Child("singular"), errors);
@@ -52,16 +54,20 @@ void CheckNames(const Value& names, const FieldPath& path, FieldErrors& errors) 
   CheckMixedCaseLabel(list_kind, path.Child("listKind"), errors);
   auto check_list = [&](std::string_view field) {
     Value list = names.Get(field);
-    for (size_t i = 0; i < list.size(); ++i) CheckLabel(list.At(i).AsString(), path.Child(field).Index(i), errors);
+    for (size_t i = 0; i < list.size(); ++i) {
+      std::string_view name = list.At(i).AsString();
+      object::Messages messages = object::IsDNS1035Label(name);
+      if (!messages.empty()) errors.Invalid(path.Child(field).Index(i), name, Joined(messages));
+    }
   };
   check_list("shortNames");
   if (!kind.empty() && kind == list_kind) errors.Invalid(path.Child("listKind"), list_kind, "kind and listKind may not be the same");
   check_list("categories");
 }
 
-// .a.b["c"][0], without wildcards and filters.
+// .a.b: what columns and scale read from.
 bool CheckJsonPath(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  if (text.starts_with('.') && text.size() > 1 && text.find_first_of("*?{}") == text.npos) return true;
+  if (text.starts_with('.')) return true;
   errors.Invalid(path, text, "must be a simple json path starting with .");
   return false;
 }
@@ -76,8 +82,8 @@ void CheckColumn(const Value& column, const FieldPath& path, FieldErrors& errors
   } else if (!IsOneOf(type, {"boolean", "date", "integer", "number", "string"})) {
     errors.Invalid(path.Child("type"), type, kTypes);
   }
-  if (!format.empty() && !IsOneOf(format, {"binary", "byte", "date", "date-time", "double", "float", "int32", "int64", "password"})) {
-    errors.Invalid(path.Child("format"), format, "must be one of binary,byte,date,date-time,double,float,int32,int64,password");
+  if (!format.empty() && !IsOneOf(format, {"byte", "date", "date-time", "double", "float", "int32", "int64", "password"})) {
+    errors.Invalid(path.Child("format"), format, "must be one of byte,date,date-time,double,float,int32,int64,password");
   }
   if (json_path.empty()) return errors.Required(path.Child("JSONPath"));
   CheckJsonPath(json_path, path.Child("JSONPath"), errors);
@@ -111,12 +117,98 @@ void CheckSubresources(const Value& subresources, const FieldPath& path, FieldEr
   }
 }
 
-void CheckParts(const Value& holder, bool subresources, bool columns, const FieldPath& path, FieldErrors& errors) {
-  if (subresources) CheckSubresources(holder.Get("subresources"), path.Child("subresources"), errors);
-  if (!columns) return;
-  Value list = holder.Get("additionalPrinterColumns");
-  for (size_t i = 0; i < list.size(); ++i) CheckColumn(list.At(i), path.Child("additionalPrinterColumns").Index(i), errors);
+// Paths that lists can be filtered by.
+void CheckSelectableFields(const Value& fields, const Value& schema, bool any_number, const FieldPath& path, FieldErrors& errors) {
+  constexpr int64_t kMost = 8;
+  std::set<std::string> seen;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    std::string_view text = fields.At(i).Get("jsonPath").AsString();
+    FieldPath at = path.Index(i).Child("jsonPath");
+    if (text.empty()) {
+      errors.Required(at);
+      continue;
+    }
+    SchemaPath found = FollowSchemaPath(text, schema, false);
+    if (!found.fault.empty()) {
+      errors.Invalid(at, text, "is an invalid path: " + found.fault);
+      continue;
+    }
+    if (found.root == "metadata") errors.Invalid(at, text, "must not point to fields in metadata");
+    if (!IsOneOf(found.schema.Get("type").AsString(), {"string", "boolean", "integer"})) {
+      errors.Invalid(at, text,
+                     "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.");
+    }
+    if (!seen.insert(found.text).second) errors.Duplicate(at, text);
+  }
+  auto count = static_cast<int64_t>(seen.size());
+  if (count > kMost && !any_number) errors.TooMany(path, count, kMost);
 }
+
+// What is printable in a header.
+void CheckDeprecation(const Value& version, const FieldPath& path, FieldErrors& errors) {
+  Value warning = version.Get("deprecationWarning");
+  if (!warning) return;
+  std::string_view text = warning.AsString();
+  if (!version.Get("deprecated").AsBool()) return errors.Invalid(path, text, "can only be set for deprecated versions");
+  if (text.size() > 256) errors.Invalid(path, text, "must be <= 256 characters long");
+  if (text.empty()) errors.Invalid(path, text, "must not be an empty string");
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != 0x7F) continue;
+    return errors.Invalid(path, text, "must only contain printable UTF-8 characters; non-printable character found at index " + std::to_string(i));
+  }
+}
+
+// A definition under check: the rules of what is stored already are the looser ones.
+struct Rules {
+  SchemaRuleOptions schemas;
+  Value old_versions;
+
+  SchemaRuleOptions OptionsFor(const Value& schema) const {
+    SchemaRuleOptions options = schemas;
+    options.suppress_rule_costs = std::ranges::any_of(old_versions.items(), [&](const Value& old) {
+      return object::Equal(old.Path({"schema", "openAPIV3Schema"}), schema);
+    });
+    return options;
+  }
+  // More fields than are allowed now, and none changed.
+  bool AnyNumberOfFields(const Value& version) const {
+    for (const Value& old : old_versions.items()) {
+      if (old.Get("name").AsString() != version.Get("name").AsString()) continue;
+      return old.Get("selectableFields").size() > 8 && object::Equal(old.Get("selectableFields"), version.Get("selectableFields"));
+    }
+    return false;
+  }
+};
+
+// Which of the parts of versions are the same in all, and so stand at the top of the spec.
+struct Shared {
+  explicit Shared(const Value& versions)
+      : schema(IsShared(versions, "schema")), subresources(IsShared(versions, "subresources")),
+        columns(IsShared(versions, "additionalPrinterColumns")), fields(IsShared(versions, "selectableFields")) {}
+  bool schema, subresources, columns, fields;
+};
+
+// The parts of a version, or those that all versions share.
+void CheckParts(const Value& version, bool status, const Shared& which, const Rules& rules, const FieldPath& path,
+                std::string_view schema_name, FieldErrors& errors) {
+  Value schema = version.Path({"schema", "openAPIV3Schema"});
+  if (which.schema) {
+    std::string name = std::string(schema_name) + ".openAPIV3Schema";
+    CheckSchema(schema, status, rules.OptionsFor(schema), path.Child(name), errors);
+  }
+  if (which.subresources) CheckSubresources(version.Get("subresources"), path.Child("subresources"), errors);
+  Value columns = version.Get("additionalPrinterColumns"), fields = version.Get("selectableFields");
+  for (size_t i = 0; which.columns && i < columns.size(); ++i) {
+    CheckColumn(columns.At(i), path.Child("additionalPrinterColumns").Index(i), errors);
+  }
+  if (!which.fields || fields.empty()) return;
+  FieldPath at = path.Child("selectableFields");
+  if (!schema) errors.Invalid(at, "", "may only be set when `version.schema.openAPIV3Schema` is not included");
+  else CheckSelectableFields(fields, schema, rules.AnyNumberOfFields(version), at, errors);
+}
+
+bool HasStatus(const Value& version) { return static_cast<bool>(version.Path({"subresources", "status"})); }
 
 // The versions as upstream's internal form has them: without what they share.
 BadValue ShownVersions(RuleContext& context, const Value& spec) {
@@ -133,29 +225,72 @@ BadValue ShownVersions(RuleContext& context, const Value& spec) {
   return InternalValue(*type.FindField("versions")->type, shown.Get("versions"));
 }
 
-void CheckVersions(RuleContext& context, const Value& spec, const FieldPath& path, FieldErrors& errors) {
+void CheckVersions(RuleContext& context, const Value& spec, const Rules& rules, const FieldPath& path, FieldErrors& errors) {
   Value versions = spec.Get("versions");
   FieldPath list_path = path.Child("versions");
-  bool columns = IsShared(versions, "additionalPrinterColumns"), subresources = IsShared(versions, "subresources");
+  Shared shared(versions), own = shared;
+  for (bool* part : {&own.schema, &own.subresources, &own.columns, &own.fields}) *part = !*part;
   size_t stored = 0;
   std::set<std::string_view> names;
   for (size_t i = 0; i < versions.size(); ++i) {
     if (!versions.At(i).Path({"schema", "openAPIV3Schema"})) errors.Required(list_path.Index(i).Child("schema", "openAPIV3Schema"));
   }
   for (size_t i = 0; i < versions.size(); ++i) {
-    std::string_view name = versions.At(i).Get("name").AsString();
-    if (versions.At(i).Get("storage").AsBool()) ++stored;
+    const Value& version = versions.At(i);
+    FieldPath at = list_path.Index(i);
+    std::string_view name = version.Get("name").AsString();
+    if (version.Get("storage").AsBool()) ++stored;
     names.insert(name);
     object::Messages messages = object::IsDNS1035Label(name);
-    if (!messages.empty()) errors.Invalid(list_path.Index(i).Child("name"), name, Joined(messages));
-    CheckParts(versions.At(i), !subresources, !columns, list_path.Index(i), errors);
+    if (!messages.empty()) errors.Invalid(at.Child("name"), name, Joined(messages));
+    CheckDeprecation(version, at.Child("deprecationWarning"), errors);
+    CheckParts(version, HasStatus(version), own, rules, at, "schema", errors);
   }
   if (names.size() != versions.size()) errors.Invalid(list_path, ShownVersions(context, spec), "must contain unique version names");
   if (stored != 1) errors.Invalid(list_path, ShownVersions(context, spec), "must have exactly one version marked as storage version");
   if (!versions.empty()) CheckLabel(versions.At(0).Get("name").AsString(), path.Child("version"), errors);
+  for (std::string_view field : {"plural", "singular", "kind", "listKind"}) RequireText(spec.Get("names"), field, path.Child("names"), errors);
+  CheckNames(spec.Get("names"), path.Child("names"), errors);
+  if (versions.empty()) return;
+  bool any_status = std::ranges::any_of(versions.items(), HasStatus);
+  CheckParts(versions.At(0), any_status, shared, rules, path, "validation", errors);
 }
 
-void CheckConversion(const Value& conversion, const FieldPath& path, FieldErrors& errors) {
+// Versions of the reviews that a webhook understands.
+void CheckReviewVersions(const Value& reviews, bool any, const FieldPath& path, FieldErrors& errors) {
+  if (reviews.empty()) return errors.Required(path);
+  std::set<std::string_view> seen;
+  bool known = false;
+  for (size_t i = 0; i < reviews.size(); ++i) {
+    std::string_view version = reviews.At(i).AsString();
+    if (!seen.insert(version).second) {
+      errors.Invalid(path.Index(i), version, "duplicate version");
+      continue;
+    }
+    for (const std::string& message : object::IsDNS1035Label(version)) errors.Invalid(path.Index(i), version, message);
+    known = known || IsOneOf(version, {"v1", "v1beta1"});
+  }
+  if (!known && !any) errors.Invalid(path, reviews, "must include at least one of v1, v1beta1");
+}
+
+void CheckConversionClient(const Value& client, const FieldPath& path, FieldErrors& errors) {
+  if (!client) return errors.Required(path, "required when strategy is set to Webhook");
+  Value url = client.Get("url"), service = client.Get("service");
+  if (static_cast<bool>(url) == static_cast<bool>(service)) {
+    return errors.Required(path, "exactly one of url or service is required");
+  }
+  if (url) return CheckWebhookUrl(url.AsString(), path.Child("url"), errors);
+  FieldPath at = path.Child("service");
+  // Upstream mixes up which of the two is missing.
+  if (service.Get("namespace").AsString().empty()) errors.Required(at.Child("name"));
+  if (service.Get("name").AsString().empty()) errors.Required(at.Child("namespace"));
+  int64_t port = service.Get("port").AsInt();
+  object::Messages messages = object::IsValidPortNum(port);
+  if (!messages.empty()) errors.Invalid(at.Child("port"), port, "port is not valid: " + Joined(messages));
+  if (Value text = service.Get("path")) CheckWebhookPath(text.AsString(), at.Child("path"), errors);
+}
+
+void CheckConversion(const Value& conversion, const Value& old, const FieldPath& path, FieldErrors& errors) {
   if (!conversion) return;
   std::string_view strategy = conversion.Get("strategy").AsString();
   RequireOneOf(strategy, {"None", "Webhook"}, path.Child("strategy"), errors);
@@ -166,17 +301,15 @@ void CheckConversion(const Value& conversion, const FieldPath& path, FieldErrors
     if (!reviews.empty()) errors.Forbidden(reviews_path, "should not be set when strategy is not set to Webhook");
     return;
   }
-  if (!client) {
-    errors.Required(client_path, "required when strategy is set to Webhook");
-  } else if (static_cast<bool>(client.Get("url")) == static_cast<bool>(client.Get("service"))) {
-    errors.Required(client_path, "exactly one of url or service is required");
-  }
-  if (reviews.empty()) return errors.Required(reviews_path);
-  bool known = std::ranges::any_of(reviews.items(), [](const Value& version) { return IsOneOf(version.AsString(), {"v1", "v1beta1"}); });
-  if (!known) errors.Invalid(reviews_path, reviews, "must include at least one of v1, v1beta1");
+  CheckConversionClient(client, client_path, errors);
+  Value old_reviews = old.Path({"webhook", "conversionReviewVersions"});
+  bool odd_before = !old_reviews.empty() && std::ranges::none_of(old_reviews.items(), [](const Value& version) {
+    return IsOneOf(version.AsString(), {"v1", "v1beta1"});
+  });
+  CheckReviewVersions(reviews, odd_before, reviews_path, errors);
 }
 
-void CheckSpec(RuleContext& context, const Value& spec, FieldErrors& errors) {
+void CheckSpec(RuleContext& context, const Value& spec, const Value& old, FieldErrors& errors) {
   FieldPath path("spec");
   std::string_view group = spec.Get("group").AsString();
   object::Messages messages = object::IsDNS1123Subdomain(group);
@@ -188,11 +321,11 @@ void CheckSpec(RuleContext& context, const Value& spec, FieldErrors& errors) {
     errors.Invalid(path.Child("group"), group, "should be a domain with at least one dot");
   }
   RequireOneOf(spec.Get("scope").AsString(), {"Cluster", "Namespaced"}, path.Child("scope"), errors);
-  CheckVersions(context, spec, path, errors);
-  CheckNames(spec.Get("names"), path.Child("names"), errors);
-  Value versions = spec.Get("versions");
-  CheckParts(versions.At(0), IsShared(versions, "subresources"), IsShared(versions, "additionalPrinterColumns"), path, errors);
-  CheckConversion(spec.Get("conversion"), path.Child("conversion"), errors);
+  Rules rules;
+  rules.old_versions = old.Path({"spec", "versions"});
+  if (old) rules.schemas = OptionsOfOld(old);
+  CheckVersions(context, spec, rules, path, errors);
+  CheckConversion(spec.Get("conversion"), old.Path({"spec", "conversion"}), path.Child("conversion"), errors);
 }
 
 void CheckStored(const Value& definition, FieldErrors& errors) {
@@ -218,14 +351,16 @@ void CheckStored(const Value& definition, FieldErrors& errors) {
   }
 }
 
-void CheckApproval(const Value& definition, FieldErrors& errors) {
+void CheckApproval(const Value& definition, const Value& old, FieldErrors& errors) {
+  if (!IsProtectedGroup(definition.Path({"spec", "group"}).AsString())) return;
+  ApiApprovalState now = ApprovalOf(definition);
+  if (old && ApprovalOf(old).state == now.state) return;
   constexpr std::string_view kAnnotation = "api-approved.kubernetes.io";
-  std::string_view group = definition.Path({"spec", "group"}).AsString();
-  bool guarded = group == "k8s.io" || group == "kubernetes.io" || group.ends_with(".k8s.io") || group.ends_with(".kubernetes.io");
-  if (!guarded || !definition.Path({"metadata", "annotations"}).Get(kAnnotation).AsString().empty()) return;
-  errors.Required(FieldPath("metadata").Child("annotations").Key(kAnnotation),
-                  "protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
-                  "https://github.com/kubernetes/enhancements/pull/1111");
+  FieldPath path = FieldPath("metadata").Child("annotations").Key(kAnnotation);
+  if (now.state == ApiApproval::kMissing) errors.Required(path, now.text);
+  if (now.state == ApiApproval::kInvalid) {
+    errors.Invalid(path, definition.Path({"metadata", "annotations"}).Get(kAnnotation).AsString(), now.text);
+  }
 }
 
 void CheckPreserving(const Value& definition, FieldErrors& errors) {
@@ -239,17 +374,17 @@ void CheckNew(RuleContext& context, Value definition, FieldErrors& errors) {
   Value spec = definition.Get("spec");
   std::string required = std::string(spec.Path({"names", "plural"}).AsString()) + "." + std::string(spec.Get("group").AsString());
   if (name != required) errors.Invalid(FieldPath("metadata").Child("name"), name, "must be spec.names.plural+\".\"+spec.group");
-  CheckSpec(context, spec, errors);
+  CheckSpec(context, spec, Value(), errors);
   CheckStored(definition, errors);
-  CheckApproval(definition, errors);
+  CheckApproval(definition, Value(), errors);
   CheckPreserving(definition, errors);
 }
 
 void CheckUpdate(RuleContext& context, Value definition, Value old, FieldErrors& errors) {
   FieldPath path("spec");
-  if (context.subresource == "status") return CheckStored(definition, errors);
+  if (context.subresource == "status") return CheckNames(definition.Path({"status", "acceptedNames"}), FieldPath("status").Child("acceptedNames"), errors);
   Value spec = definition.Get("spec"), before = old.Get("spec");
-  CheckSpec(context, spec, errors);
+  CheckSpec(context, spec, old, errors);
   auto fixed = [&](std::initializer_list<std::string_view> names, const FieldPath& at) {
     if (spec.Path(names).AsString() != before.Path(names).AsString()) errors.Invalid(at, spec.Path(names).AsString(), kImmutable);
   };
@@ -260,6 +395,7 @@ void CheckUpdate(RuleContext& context, Value definition, Value old, FieldErrors&
   fixed({"group"}, path.Child("group"));
   fixed({"names", "plural"}, path.Child("names", "plural"));
   CheckStored(definition, errors);
+  CheckApproval(definition, old, errors);
   if (!before.Get("preserveUnknownFields").AsBool()) CheckPreserving(definition, errors);
 }
 
@@ -279,14 +415,32 @@ Value WithStoredVersion(RuleContext& context, const Value& definition) {
   });
 }
 
-Value PrepareNew(RuleContext& context, Value definition) { return WithStoredVersion(context, definition); }
-Value PrepareUpdate(RuleContext& context, Value definition, Value) {
-  return context.subresource.empty() ? WithStoredVersion(context, definition) : definition;
+Value PrepareNew(RuleContext& context, Value definition) {
+  return WithAcceptedNames(context, WithStoredVersion(context, definition), Value());
 }
+Value PrepareUpdate(RuleContext& context, Value definition, Value old) {
+  if (!context.subresource.empty()) return definition;
+  return WithAcceptedNames(context, WithStoredVersion(context, definition), old);
+}
+
+// Names are claimed when the status is made, after everything else is settled.
+Result<Value> KeepUnclaimed(RuleContext&, Claims&, Value definition, Value) { return definition; }
+
+void WarnOfFormats(RuleContext& context, Value definition, Value old) {
+  if (context.subresource == "status" || context.warnings == nullptr) return;
+  std::vector<std::string> before = UnknownFormats(old);
+  for (const std::string& format : UnknownFormats(definition)) {
+    if (std::ranges::find(before, format) == before.end()) context.warnings->push_back("unrecognized format " + GoQuote(format));
+  }
+}
+
+// Deleting marks it first, whatever its finalizers: its instances go before it.
+bool IsNotMarkedYet(Value definition) { return !definition.Path({"metadata", "deletionTimestamp"}); }
 
 }  // namespace
 
 const Behaviour kCustomResourceDefinition{.group = "apiextensions.k8s.io", .kind = "CustomResourceDefinition",
-                                          .prepare_create = PrepareNew, .prepare_update = PrepareUpdate, .validate_create = CheckNew, .validate_update = CheckUpdate};
+                                          .allocate = KeepUnclaimed, .holds = HoldNames, .prepare_create = PrepareNew, .prepare_update = PrepareUpdate, .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfFormats,
+                                          .held = IsNotMarkedYet, .mark_deleting = MarkDefinitionDeleting};
 
 }  // namespace homeostat::kinds

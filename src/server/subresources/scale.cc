@@ -46,7 +46,7 @@ Value ScaleOf(object::Arena& arena, const schema::Subresource& sub, const Value&
   scale.mutable_spec().set_replicas(static_cast<int32_t>(GetPath(parent, sub.spec_replicas_path).AsInt()));
   auto status = scale.mutable_status();
   status.set_replicas(static_cast<int32_t>(GetPath(parent, sub.status_replicas_path).AsInt()));
-  status.set_selector(SelectorText(GetPath(parent, sub.selector_path)));
+  if (!sub.selector_path.empty()) status.set_selector(SelectorText(GetPath(parent, sub.selector_path)));
   return scale.FreezeInto(arena);
 }
 
@@ -132,12 +132,13 @@ Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, con
 // The parent with the number that the written Scale asks for.
 Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subresource& sub, const ScaleWrite& write, Value current) {
   object::Arena& arena = context.arena();
-  CO_TRY_ASSIGN(Value live, FromStorage(arena, *context.resource, current));
+  CO_TRY_ASSIGN(Value live, FromWorking(arena, *context.resource, current));
   CO_TRY_ASSIGN(Value live_scale, TrackedScale(context, sub, live));
   CO_TRY_ASSIGN(Value scale, WrittenScale(context, write, live_scale));
   CO_TRY_ASSIGN(scale, EnsureNamespace(context, Scale::SchemaType(), scale));
   CO_TRY(CheckNameAndNamespace(context, scale, context.info.name));
-  CO_TRY(CheckScale(scale));
+  // The object of a custom kind is checked itself, by its schema.
+  if (!context.resource->custom) CO_TRY(CheckScale(scale));
   std::string_view uid = MetadataString(scale, "uid");
   if (!uid.empty() && uid != MetadataString(live, "uid")) {
     co_return Fail(PreconditionFailed(context, context.info.name, write.dry_run, "UID", uid, MetadataString(live, "uid")));
@@ -150,20 +151,30 @@ Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subreso
                                                         context.kind().gvk.ApiVersion(), &EntryType()));
   next = SetMetadata(arena, type, next, {{"resourceVersion", version.empty() ? Value() : Value::String(arena, version)},
                                          {"managedFields", after}});
-  co_return ToStorage(arena, *context.resource, next);
+  co_return ToWorking(arena, *context.resource, next);
 }
 
 Task<Result<http::Response>> AnswerScale(RequestContext& context, const schema::Subresource& sub, Answer parent) {
-  CO_TRY_ASSIGN(Value object, FromStorage(context.arena(), *context.resource, parent.value));
+  Value object = parent.value;
+  if (parent.kind == &context.storage()) {
+    CO_TRY_ASSIGN(object, FromStorage(context.arena(), *context.resource, object));
+  }
   context.arena().Keep(parent.document == context.work ? nullptr : parent.document);
   Value scale = ScaleOf(context.arena(), sub, object);
   co_return EncodeAnswer(context, Answer{200, context.work, scale, &ScaleKind(), nullptr});
+}
+
+// A custom object need not have the number at all.
+Result<void> CheckReplicasExist(const RequestContext& context, const schema::Subresource& sub, const Value& object) {
+  if (!context.resource->custom || GetPath(object, sub.spec_replicas_path)) return {};
+  return Fail(InternalError("the spec replicas field \"." + std::string(sub.spec_replicas_path) + "\" does not exist"));
 }
 
 Task<Result<http::Response>> GetScale(RequestContext& context, const schema::Subresource& sub) {
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
   if (!entry) co_return Fail(context.NotFound(context.info.name));
   CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
+  CO_TRY(CheckReplicasExist(context, sub, document->root()));
   auto answer = AnswerScale(context, sub, Answer{200, document, document->root(), &context.storage(), entry});
   co_return co_await std::move(answer);
 }

@@ -1,0 +1,51 @@
+// CustomKinds: the kinds that CustomResourceDefinitions define, as they come and go, for clients that look after objects of
+// every kind. What is known of such a kind is its names and verbs; its type says nothing but that it has metadata.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "homeostat/schema/structural.h"
+#include "homeostat/sdk/informer.h"
+
+namespace homeostat::sdk {
+
+// Loop only.
+class CustomKinds {
+ public:
+  // Asks the factory for an informer of definitions, which its owner starts.
+  explicit CustomKinds(InformerFactory& informers);
+  ~CustomKinds();
+  CustomKinds(const CustomKinds&) = delete;
+  CustomKinds& operator=(const CustomKinds&) = delete;
+
+  // Called for each kind that is served, in one version (the stored one, if that is served), when it appears, and with
+  // served=false when it goes or another version takes its place. Kinds that are there already are told at once. A kind
+  // keeps its address, also after it went, until this is destroyed.
+  void AddHandler(std::function<void(const schema::Kind& kind, bool served)> handler);
+  // Those that are served now.
+  std::vector<const schema::Kind*> Served() const;
+  // A served kind in any of its versions; null if there is none.
+  const schema::Kind* Find(std::string_view group, std::string_view version, std::string_view kind) const;
+  const Informer& informer() const { return definitions_; }
+
+ private:
+  struct Known;
+
+  void Take(const object::Value& definition, bool gone);
+  const schema::Kind& Intern(const object::Value& definition, std::string_view version);
+  void Replace(const std::string& name, const schema::Kind* now);
+
+  Informer& definitions_;
+  std::shared_ptr<const schema::StructuralSchema> open_;   // the type of all of them
+  std::map<std::string, std::unique_ptr<Known>> known_;    // by everything that makes a kind another one
+  std::map<std::string, const schema::Kind*> served_;      // by the definition's name
+  std::map<std::string, std::vector<const schema::Kind*>> versions_;
+  std::vector<std::function<void(const schema::Kind&, bool)>> handlers_;
+};
+
+}  // namespace homeostat::sdk

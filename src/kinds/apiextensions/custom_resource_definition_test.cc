@@ -1,0 +1,112 @@
+// CustomResourceDefinitions: their schemas' rules, their names, their conditions.
+#include "kinds/internal/testing.h"
+
+namespace homeostat::kinds {
+namespace {
+
+using internal::Texts;
+
+constexpr std::string_view kDefinition = R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: kites.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: kites, kind: Kite, shortNames: [kt]}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+)";
+
+class DefinitionTest : public internal::BehaviourTest {
+ protected:
+  Texts FaultsOfSchema(std::string_view schema) {
+    std::string change = "spec: {versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: " + std::string(schema) + "}}]}";
+    return Create(kDefinition, change).faults;
+  }
+};
+
+TEST_F(DefinitionTest, IsEstablishedWhenItIsMade) {
+  Outcome made = Create(kDefinition);
+  EXPECT_EQ(made.faults, Texts());
+  EXPECT_EQ(At(made.object, "spec.names"), R"({"plural":"kites","singular":"kite","shortNames":["kt"],"kind":"Kite","listKind":"KiteList"})");
+  EXPECT_EQ(At(made.object, "status.acceptedNames"), At(made.object, "spec.names"));
+  EXPECT_EQ(At(made.object, "status.conditions.0.reason"), "\"NoConflicts\"");
+  EXPECT_EQ(At(made.object, "status.conditions.1.reason"), "\"InitialNamesAccepted\"");
+  EXPECT_EQ(At(made.object, "status.storedVersions"), "[\"v1\"]");
+}
+
+TEST_F(DefinitionTest, NamesOfAnotherAreNotGiven) {
+  EXPECT_EQ(Create(kDefinition).faults, Texts());
+  Outcome second = Create(kDefinition, "{metadata: {name: dragons.example.com}, spec: {names: {plural: dragons, kind: Dragon, shortNames: [kt]}}}");
+  EXPECT_EQ(At(second.object, "status.conditions.0.reason"), "\"ShortNamesConflict\"");
+  EXPECT_EQ(At(second.object, "status.conditions.0.message"), R"("\"kt\" is already in use")");
+  EXPECT_EQ(At(second.object, "status.conditions.1.status"), "\"False\"");
+  EXPECT_EQ(At(second.object, "status.acceptedNames.plural"), "\"dragons\"");
+  Outcome same = Create(kDefinition, "{metadata: {name: sheep.example.com}, spec: {names: {plural: sheep, singular: sheep, kind: Sheep, shortNames: null}}}");
+  EXPECT_EQ(At(same.object, "status.conditions.0.status"), "\"True\"") << "plural and singular may be the same";
+}
+
+TEST_F(DefinitionTest, SchemasAreStructural) {
+  const std::string kRoot = "spec.validation.openAPIV3Schema";
+  struct Case {
+    std::string_view schema;
+    Texts faults;
+  };
+  const Case kCases[] = {
+      {"{type: object, properties: {a: {}}}", {kRoot + ".properties[a].type: Required value: must not be empty for specified object fields"}},
+      {"{type: object, properties: {a: {type: array}}}", {kRoot + ".properties[a].items: Required value: must be specified"}},
+      {"{type: object, properties: {a: {type: string, default: 5}}}",
+       {kRoot + R"(.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer")"}},
+      {"{type: object, properties: {a: {type: object, default: {b: 1}}}}",
+       {kRoot + R"(.properties[a].default: Invalid value: {"b":1}: must not have unknown fields)"}},
+      {"{type: object, properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, properties: {k: {type: string}}}}}}",
+       {kRoot + ".properties[a].items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"}},
+      {"{type: object, properties: {a: {type: string, pattern: '[a'}}}",
+       {kRoot + R"(.properties[a].pattern: Invalid value: "[a": must be a valid regular expression, but isn't: error parsing regexp: missing closing ]: `[a`)"}},
+      {"{type: object, anyOf: [{properties: {b: {type: string}}}]}",
+       {kRoot + ".anyOf[0].properties[b].type: Forbidden: must be empty to be structural",
+        kRoot + ".properties[b]: Required value: because it is defined in " + kRoot + ".anyOf[0].properties[b]"}},
+      {"{type: object, properties: {metadata: {type: object, properties: {labels: {type: object}}}}}",
+       {kRoot + ".properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified"}},
+      {"{type: object, properties: {a: {type: string, $ref: x}}}", {kRoot + ".properties[a].$ref: Forbidden: $ref is not supported"}},
+      {"{type: object, properties: {a: {type: whale}}}",
+       {kRoot + R"(.properties[a].type: Unsupported value: "whale": supported values: "array", "boolean", "integer", "number", "object", "string")"}},
+      {"{type: object, properties: {a: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}}}", {}},
+      {"{type: object, x-kubernetes-preserve-unknown-fields: true}", {}},
+      {"{type: object, properties: {a: {type: array, items: {type: string}, uniqueItems: true}}}",
+       {kRoot + ".properties[a].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"}},
+      {"{type: string}", {kRoot + R"(.type: Invalid value: "string": must be object at the root)"}},
+  };
+  for (const Case& c : kCases) EXPECT_EQ(FaultsOfSchema(c.schema), c.faults) << c.schema;
+}
+
+TEST_F(DefinitionTest, PartsOfVersions) {
+  struct Case {
+    std::string_view version;
+    Texts faults;
+  };
+  const Case kCases[] = {
+      {"selectableFields: [{jsonPath: .spec.a}]", {}},
+      {"selectableFields: [{jsonPath: .spec.x}]",
+       {R"(spec.selectableFields[0].jsonPath: Invalid value: ".spec.x": is an invalid path: does not refer to a valid field)"}},
+      {"selectableFields: [{jsonPath: .spec}]",
+       {R"(spec.selectableFields[0].jsonPath: Invalid value: ".spec": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.)"}},
+      {"deprecationWarning: x", {R"(spec.versions[0].deprecationWarning: Invalid value: "x": can only be set for deprecated versions)"}},
+      {"additionalPrinterColumns: [{name: x, type: colour, jsonPath: x}]",
+       {R"(spec.additionalPrinterColumns[0].type: Invalid value: "colour": must be one of boolean,date,integer,number,string)",
+        R"(spec.additionalPrinterColumns[0].JSONPath: Invalid value: "x": must be a simple json path starting with .)"}},
+  };
+  for (const Case& c : kCases) {
+    std::string change = "spec: {versions: [{name: v1, served: true, storage: true, " + std::string(c.version) +
+                         ", schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}}}]}";
+    EXPECT_EQ(Create(kDefinition, change).faults, c.faults) << c.version;
+  }
+}
+
+TEST_F(DefinitionTest, WarnsOfFormatsThatNobodyChecks) {
+  std::string change = "spec: {versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: {type: string, format: shape}}}}}]}";
+  EXPECT_EQ(Create(kDefinition, change).warnings, Texts{"unrecognized format \"shape\""});
+}
+
+}  // namespace
+}  // namespace homeostat::kinds
