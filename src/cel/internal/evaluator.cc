@@ -132,6 +132,7 @@ Value Evaluator::Grow(const Node& node, std::span<const Value> args, bool& done)
     if (scope->growing_map == nullptr || &args[0].map() != scope->growing_map) continue;
     done = true;
     auto insert = [&](const Value& key, const Value& value) {
+      if (!Hashes(key)) return true;
       if (scope->growing_map->Find(key)) return false;
       scope->growing_map->Set(context_.arena, key, value);
       return true;
@@ -169,6 +170,13 @@ Value Evaluator::ListStep(const Node& node) {
   return MakeList(context_.arena, items);
 }
 
+bool Evaluator::Hashes(const Value& key) {
+  if (!key.IsBytes()) return true;
+  // What cel-go's maps do of such a key, which only dyn() gets past the checker.
+  broken_ = "internal error: runtime error: hash of unhashable type types.Bytes";
+  return false;
+}
+
 Value Evaluator::MapStep(const Node& node) {
   auto* map = MakeInArena<ArrayMap>(context_.arena);
   for (size_t i = 0; i + 1 < node.args.size(); i += 2) {
@@ -181,11 +189,13 @@ Value Evaluator::MapStep(const Node& node) {
         return Error("cannot initialize optional entry '" + ToText(key) + "' from non-optional value " + ToText(value));
       }
       if (value.optional() == nullptr) {
+        if (!Hashes(key)) break;
         map->Erase(key);
         continue;
       }
       value = *value.optional();
     }
+    if (!Hashes(key)) break;
     map->Set(context_.arena, key, value);
   }
   return Value::Of(map);

@@ -50,6 +50,7 @@ class Evaluator {
   Value Dispatch(const Node& node, std::span<const Value> args);
   Value Grow(const Node& node, std::span<const Value> args, bool& done);
   Value ListStep(const Node& node);
+  bool Hashes(const Value& key);
   Value MapStep(const Node& node);
   Value StructStep(const Node& node);
   Value FoldStep(const Node& node);

@@ -40,6 +40,7 @@ class Validator {
   void Bad(const Expr& arg, const std::string& function) { issues_.Add(arg.offset, "invalid " + function + " argument"); }
 
   bool Converts(const Expr& call, const Value& literal) {
+    if (literal.IsNull()) return false;
     object::Arena arena;
     CallContext context{arena};
     const auto& overloads = types_.overloads[static_cast<size_t>(call.id)];

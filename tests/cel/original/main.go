@@ -95,6 +95,8 @@ func literal(val ref.Val) string {
 		return "optional.of(" + literal(v.GetValue()) + ")"
 	case *types.Type:
 		return v.TypeName()
+	case *types.Err:
+		return v.Error()
 	case traits.Lister:
 		var items []string
 		for it := v.Iterator(); it.HasNext() == types.True; {
