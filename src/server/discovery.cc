@@ -42,6 +42,12 @@ std::vector<std::string_view> VerbNames(uint32_t verbs, bool custom = false) {
   return names;
 }
 
+// Of a kind whose definition is being deleted discovery lists no writes, though what is there can still be changed.
+uint32_t ListedVerbs(const Resource& resource) {
+  const uint32_t writes = schema::kCreate | schema::kUpdate | schema::kPatch;
+  return resource.terminating ? resource.kind->verbs & ~writes : resource.kind->verbs;
+}
+
 std::string GroupVersion(std::string_view group, std::string_view version) {
   return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
 }
@@ -74,7 +80,7 @@ void AppendResource(std::string& out, const Resource& resource, const schema::Su
   out += R"(,"kind":)";
   AppendText(out, gvk.kind);
   out += R"(,"verbs":)";
-  AppendList(out, VerbNames(sub == nullptr ? kind.verbs : sub->verbs, resource.custom));
+  AppendList(out, VerbNames(sub == nullptr ? ListedVerbs(resource) : sub->verbs, resource.custom));
   if (sub == nullptr) {
     if (!kind.short_names.empty()) {
       out += R"(,"shortNames":)";
@@ -172,7 +178,7 @@ void AppendAggregatedResource(std::string& out, const Resource& resource) {
   out += R"(,"singularResource":)";
   AppendText(out, kind.singular);
   out += R"(,"verbs":)";
-  AppendList(out, VerbNames(kind.verbs, resource.custom));
+  AppendList(out, VerbNames(ListedVerbs(resource), resource.custom));
   if (!kind.short_names.empty()) {
     out += R"(,"shortNames":)";
     AppendList(out, kind.short_names);

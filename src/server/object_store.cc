@@ -26,7 +26,10 @@ Answer AnswerWith(RequestContext& context, Value object, int code) {
 cache::DocumentMaker MakeDocument(RequestContext& context, Value object) {
   return [&context, object](uint64_t revision) -> object::DocumentPtr {
     context.work->set_root(WithRevision(context.arena(), context.storage(), object, revision));
-    bool shareable = !context.resource->owner || !context.resource->owner->retired();
+    const Resource& resource = *context.resource;
+    bool shareable = !resource.owner || !resource.owner->retired();
+    // Written in another version, it has not been given yet what its stored version adds by default when it is read.
+    if (resource.custom && resource.kind != resource.storage) shareable = false;
     return shareable ? object::DocumentPtr(context.work) : nullptr;
   };
 }

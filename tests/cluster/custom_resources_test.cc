@@ -73,11 +73,11 @@ TEST_F(CustomResources, AreServedBeforeTheirDefinitionsCreateIsAnswered) {
 TEST_F(CustomResources, StatusAndGeneration) {
   ASSERT_EQ(Call("POST", std::string(kDefinitions), Definition(kV1)).code, 201);
   Call("POST", boats_, Boat("a", "{oars: 2}"));
-  EXPECT_EQ(Merge(boats_ + "/a", R"({"status":{"afloat":true}})").At({"status"}), "");
+  EXPECT_EQ(Merge(boats_ + "/a", R"({"status":{"afloat":true}})").At({"status"}), "null");
   Answer status = Merge(boats_ + "/a/status", R"({"status":{"afloat":true},"spec":{"oars":3},"metadata":{"labels":{"a":"b"}}})");
   EXPECT_EQ(status.At({"status"}), R"({"afloat":true})");
   EXPECT_EQ(status.At({"spec", "oars"}), "2");
-  EXPECT_EQ(status.At({"metadata", "labels"}), "");
+  EXPECT_EQ(status.At({"metadata", "labels"}), "null");
   EXPECT_EQ(status.At({"metadata", "generation"}), "1");
   EXPECT_EQ(Merge(boats_ + "/a", R"({"spec":{"oars":3}})").At({"metadata", "generation"}), "2");
   EXPECT_EQ(Merge(boats_ + "/a", R"({"metadata":{"labels":{"a":"b"}}})").At({"metadata", "generation"}), "2");
@@ -124,7 +124,7 @@ TEST_F(CustomResources, GoBeforeTheirDefinition) {
   cluster_.runtime->RunFor(seconds(10));
   EXPECT_EQ(Call("GET", boats_ + "/a").code, 404);
   EXPECT_EQ(Call("GET", boats_ + "/b").code, 200) << "held";
-  EXPECT_EQ(Call("POST", boats_, Boat("c", "{}")).code, 403) << "nothing new is made";
+  EXPECT_EQ(Call("POST", boats_, Boat("c", "{}")).code, 405) << "nothing new is made";
   EXPECT_EQ(Call("GET", std::string(kDefinitions) + "/boats.example.com").code, 200);
   EXPECT_EQ(Merge(boats_ + "/b", R"({"metadata":{"finalizers":null}})").code, 200);
   cluster_.runtime->RunFor(seconds(10));

@@ -34,7 +34,7 @@ class TypeMaker {
                 .structural = true});
   }
   const Type* Map(const Type* element) {
-    return Add({.form = schema::Form::kMap, .element = element, .structural = true});
+    return Add({.form = schema::Form::kMap, .element = element, .element_nullable = true, .structural = true});
   }
   const Type* Struct(std::initializer_list<Named> named, bool atomic = false, bool preserve = false) {
     std::vector<schema::Field>& fields = fields_.emplace_back();
@@ -43,7 +43,7 @@ class TypeMaker {
       by_name.push_back(static_cast<uint16_t>(fields.size()));
       fields.push_back({.name = one.name,
                         .proto_name = one.name,
-                        .flags = schema::kPointer | schema::kOmitEmpty,
+                        .flags = schema::kPointer | schema::kOmitEmpty | schema::kNullable,
                         .type = one.type,
                         .default_json = one.default_json});
     }

@@ -20,7 +20,6 @@ namespace {
 
 constexpr uint32_t kAllVerbs = schema::kGet | schema::kList | schema::kWatch | schema::kCreate | schema::kUpdate | schema::kPatch |
                                schema::kDelete | schema::kDeleteCollection;
-constexpr uint32_t kTerminatingVerbs = schema::kGet | schema::kList | schema::kWatch | schema::kDelete | schema::kDeleteCollection;
 constexpr uint32_t kPartVerbs = schema::kGet | schema::kPatch | schema::kUpdate;
 
 bool HasCondition(const Value& definition, std::string_view type) {
@@ -158,7 +157,7 @@ void Definition::SetRules(Version& version) {
   kind.short_names = short_names_;
   kind.categories = categories_;
   kind.namespaced = namespaced_;
-  kind.verbs = terminating_ ? kTerminatingVerbs : kAllVerbs;
+  kind.verbs = kAllVerbs;
   kind.subresources = version.subresources;
   kind.columns = version.columns;
   kind.storage_version = storage_->name;
