@@ -79,7 +79,7 @@ TEST(Program, BoundsDepthAndSize) {
   EXPECT_EQ(Evaluate(std::string(300, '(') + "1" + std::string(300, ')')), "ERROR: <input>:-1:0: expression recursion limit exceeded: 250");
   std::string sum = "1";
   for (int i = 0; i < 5000; ++i) sum += "+1";
-  EXPECT_EQ(Evaluate(sum), "ERROR: <input>:-1:0: expression recursion limit exceeded: 250");
+  EXPECT_EQ(Evaluate(sum), "ERROR: <input>:-1:0: max recursion depth exceeded");
   std::string either = "true";
   for (int i = 0; i < 5000; ++i) either += "||true";
   EXPECT_EQ(Evaluate(either), "true");

@@ -34,6 +34,7 @@ struct Expr {
   ExprKind kind = ExprKind::kUnspecified;
   bool test_only = false;
   bool member = false;
+  uint16_t height = 0;  // operators, selections and conditionals on the longest way down
   int32_t id = 0;
   int32_t offset = 0;  // code points from the start
   std::string name;    // of a comprehension: the loop's variable

@@ -1,8 +1,10 @@
 #include "cel/internal/parser.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
+#include <span>
 
+#include "cel/internal/grammar.h"
 #include "cel/internal/lexer.h"
 #include "cel/internal/literals.h"
 #include "cel/internal/macros.h"
@@ -11,54 +13,6 @@
 namespace homeostat::cel::internal {
 
 namespace {
-
-constexpr std::string_view kExpressionStart =
-    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-
-constexpr std::string_view kIndexStart =
-    "{'[', '{', '(', '.', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-constexpr std::string_view kArgumentStart =
-    "{'[', '{', '(', ')', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-constexpr std::string_view kListStart =
-    "{'[', ']', '{', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
-    "IDENTIFIER}";
-constexpr std::string_view kMapStart =
-    "{'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
-    "IDENTIFIER}";
-
-std::string_view RelationOperator(Token token) {
-  switch (token) {
-    case Token::kLess: return "_<_";
-    case Token::kLessEquals: return "_<=_";
-    case Token::kGreaterEquals: return "_>=_";
-    case Token::kGreater: return "_>_";
-    case Token::kEquals: return "_==_";
-    case Token::kNotEquals: return "_!=_";
-    case Token::kIn: return "@in";
-    default: return "";
-  }
-}
-
-// Binding strength 2 for products, 1 for sums, 0 for what is neither.
-int CalcStrength(Token token, std::string_view& name) {
-  switch (token) {
-    case Token::kStar: name = "_*_"; return 2;
-    case Token::kSlash: name = "_/_"; return 2;
-    case Token::kPercent: name = "_%_"; return 2;
-    case Token::kPlus: name = "_+_"; return 1;
-    case Token::kMinus: name = "_-_"; return 1;
-    default: return 0;
-  }
-}
-
-bool StartsExpression(Token token) {
-  switch (token) {
-    case Token::kLeftBracket: case Token::kLeftBrace: case Token::kLeftParen: case Token::kDot: case Token::kMinus:
-    case Token::kNot: case Token::kTrue: case Token::kFalse: case Token::kNull: case Token::kFloat: case Token::kInt:
-    case Token::kUint: case Token::kString: case Token::kBytes: case Token::kIdentifier: return true;
-    default: return false;
-  }
-}
 
 class Parser {
  public:
@@ -75,18 +29,39 @@ class Parser {
   // Counts how deep one rule of the grammar is nested while it lives.
   class Depth {
    public:
-    Depth(Parser& parser, int& depth) : parser_(parser), depth_(depth) { More(); }
-    ~Depth() { depth_ -= count_; }
-    void More() {
-      ++count_;
-      if (++depth_ > kMaxRecursion) parser_.TooDeep();
+    Depth(Parser& parser, int& depth) : depth_(depth) {
+      if (++depth_ > kMaxRecursion) parser.TooDeep("expression recursion limit exceeded: " + std::to_string(kMaxRecursion));
     }
+    ~Depth() { --depth_; }
 
    private:
-    Parser& parser_;
     int& depth_;
-    int count_ = 0;
   };
+
+  // Limits chains too, which nest to the left without a rule in another.
+  ExprPtr Tall(ExprPtr node, int height) {
+    if (height > kMaxRecursion) TooDeep("max recursion depth exceeded");
+    node->height = static_cast<uint16_t>(height);
+    return node;
+  }
+  static int Tallest(std::span<const ExprPtr> nodes) {
+    int height = 0;
+    for (const ExprPtr& node : nodes) height = std::max<int>(height, node->height);
+    return height;
+  }
+  ExprPtr Join(std::string_view function, ExprPtr left, ExprPtr right, int more) {
+    int height = std::max(left->height, right->height) + more;
+    return Tall(build_.Call(function, std::move(left), std::move(right)), height);
+  }
+  ExprPtr Inside(std::initializer_list<Token> follow) {
+    uint64_t tokens = 0;
+    for (Token token : follow) tokens |= Bit(token);
+    follow_.push_back(tokens);
+    ExprPtr inner = Expression();
+    follow_.pop_back();
+    return inner;
+  }
+  static uint64_t Bit(Token token) { return uint64_t{1} << static_cast<int>(token); }
 
   Token Type(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)].type; }
   int32_t Offset() const { return tokens_[at_].begin; }
@@ -119,8 +94,8 @@ class Parser {
     stopped_ = true;
     return Bad();
   }
-  void TooDeep() {
-    if (!too_deep_) issues_.Add(kNowhere, "expression recursion limit exceeded: " + std::to_string(kMaxRecursion));
+  void TooDeep(std::string message) {
+    if (!too_deep_) issues_.Add(kNowhere, std::move(message));
     stopped_ = too_deep_ = true;
   }
   ExprPtr Mismatched(std::string_view expected) {
@@ -129,28 +104,33 @@ class Parser {
   // Whether a token can stand behind a closing bracket.
   static bool Continues(Token token) {
     std::string_view name;
-    return token == Token::kEnd || token == Token::kDot || token == Token::kQuestion || token == Token::kAnd ||
+    return token == Token::kDot || token == Token::kLeftBracket || token == Token::kQuestion || token == Token::kAnd ||
            token == Token::kOr || CalcStrength(token, name) > 0 || !RelationOperator(token).empty();
   }
   // Takes a closing bracket or a colon, or says that it is not there. As the original, it then goes on where the token
   // could simply be put in or what stands before it be left out.
   void Expect(Token type, std::string_view expected) {
-    bool colon = type == Token::kColon;
-    bool last = open_ == 1;
-    if (!colon) --open_;
     if (stopped_ || Take(type)) return;
     bool one = expected.size() < 4;  // nothing else was possible
     std::string quoted = "'" + std::string(expected) + "'";
     if (expected.size() == 1) expected = quoted;
-    bool insert = colon ? StartsExpression(Type()) : one && Continues(Type()) && (Type() != Token::kEnd || last);
+    bool more = expected.back() == '}' && expected.size() > 3;
+    bool insert = type == Token::kColon ? StartsExpression(Type()) : one && MayFollow(Type());
     if (Type() != Token::kEnd && Type(1) == type) {
       Skip(expected);
       Take(type);
+    } else if (more && Type() != Token::kEnd && Type(1) == Token::kComma) {
+      Skip(expected);
+      Next();
+      Expect(type, expected.substr(1, 3));
     } else if (insert) {
       issues_.Add(Offset(), "Syntax error: missing " + std::string(expected) + " at " + Quoted(Type(), at_));
     } else {
       Mismatched(expected);
     }
+  }
+  bool MayFollow(Token token) const {
+    return Continues(token) || (follow_.empty() ? token == Token::kEnd : (follow_.back() & Bit(token)) != 0);
   }
   // Leaves a token out.
   void Skip(std::string_view expected) {
@@ -159,7 +139,8 @@ class Parser {
   }
   // At the start of an expression that may also be something else: what is neither is left out if the next token is good.
   bool StartsOrSkips(std::string_view expected, Token other) {
-    if (StartsExpression(Type()) || Type() == other || Type() == Token::kQuestion || stopped_) return true;
+    bool question = Type() == Token::kQuestion && other != Token::kRightParen;
+    if (StartsExpression(Type()) || Type() == other || question || stopped_) return true;
     if (Type() != Token::kEnd && (StartsExpression(Type(1)) || Type(1) == other)) {
       Skip(expected);
       return true;
@@ -185,12 +166,15 @@ class Parser {
     if (stopped_ || Type() != Token::kQuestion) return condition;
     int32_t offset = Offset();
     Next();
+    follow_.push_back(Bit(Token::kColon));
     ExprPtr if_true = LogicalOr();
+    follow_.pop_back();
     Expect(Token::kColon, "':'");
     if (stopped_) return condition;
     ExprPtr if_false = Expression();
     build_.set_offset(offset);
-    return build_.Call("_?_:_", std::move(condition), std::move(if_true), std::move(if_false));
+    int height = std::max({condition->height, if_true->height, if_false->height}) + 1;
+    return Tall(build_.Call("_?_:_", std::move(condition), std::move(if_true), std::move(if_false)), height);
   }
 
   ExprPtr LogicalOr() { return Logical(Token::kOr, "_||_"); }
@@ -215,7 +199,7 @@ class Parser {
     ExprPtr left = middle == low ? std::move(terms[middle]) : Balanced(function, terms, offsets, low, middle - 1);
     ExprPtr right = middle == high ? std::move(terms[middle + 1]) : Balanced(function, terms, offsets, middle + 1, high);
     build_.set_offset(offsets[middle]);
-    return build_.Call(function, std::move(left), std::move(right));
+    return Join(function, std::move(left), std::move(right), 0);
   }
 
   ExprPtr Relation() {
@@ -225,13 +209,12 @@ class Parser {
     while (!stopped_) {
       std::string_view name = RelationOperator(Type());
       if (name.empty()) break;
-      depth.More();
       int32_t offset = Offset();
       Next();
       Depth operand(*this, relation_depth_);
       ExprPtr right = Calc(1);
       build_.set_offset(offset);
-      left = build_.Call(name, std::move(left), std::move(right));
+      left = Join(name, std::move(left), std::move(right), 1);
     }
     return left;
   }
@@ -244,12 +227,11 @@ class Parser {
       std::string_view name;
       int strength = CalcStrength(Type(), name);
       if (strength < least || strength == 0) break;
-      depth.More();
       int32_t offset = Offset();
       Next();
       ExprPtr right = Calc(strength + 1);
       build_.set_offset(offset);
-      left = build_.Call(name, std::move(left), std::move(right));
+      left = Join(name, std::move(left), std::move(right), 1);
     }
     return left;
   }
@@ -269,7 +251,8 @@ class Parser {
     ExprPtr operand = Member();
     if (count % 2 == 0 || stopped_) return operand;
     build_.set_offset(offset);
-    return build_.Call(sign == Token::kNot ? "!_" : "-_", std::move(operand));
+    int height = operand->height;
+    return Tall(build_.Call(sign == Token::kNot ? "!_" : "-_", std::move(operand)), height);
   }
 
   // Behind a sign there is nothing that it could stand in front of.
@@ -289,10 +272,14 @@ class Parser {
     if (stopped_) return Bad();
     ExprPtr operand = Primary();
     while (!stopped_ && (Type() == Token::kDot || Type() == Token::kLeftBracket)) {
-      depth.More();
       operand = Type() == Token::kDot ? SelectOrCall(std::move(operand)) : Index(std::move(operand));
     }
     return operand;
+  }
+
+  ExprPtr Selected(ExprPtr operand, std::string_view name) {
+    int height = operand->height + 1;
+    return Tall(build_.Select(std::move(operand), name), height);
   }
 
   ExprPtr SelectOrCall(ExprPtr operand) {
@@ -303,7 +290,7 @@ class Parser {
       Report(Offset(), "unsupported syntax: '`'");
       Next();
       build_.set_offset(dot);
-      return build_.Select(std::move(operand), "");
+      return Selected(std::move(operand), "");
     }
     if (Type() != Token::kIdentifier) {
       if (optional) {
@@ -315,7 +302,8 @@ class Parser {
       if (Type() == Token::kTrue || Type() == Token::kFalse || Type() == Token::kNull) {
         return Mismatched("IDENTIFIER");
       }
-      return Syntax("no viable alternative at input '." + Text(at_) + "'");
+      return Syntax("no viable alternative at input '" +
+                    source_.Slice(static_cast<size_t>(dot), static_cast<size_t>(tokens_[at_].end)) + "'");
     }
     std::string name = Text(at_);
     int32_t name_offset = Offset();
@@ -328,35 +316,33 @@ class Parser {
     }
     if (!optional) {
       build_.set_offset(dot);
-      return build_.Select(std::move(operand), name);
+      return Selected(std::move(operand), name);
     }
     if (!options_.optional_syntax) return Report(dot, "unsupported syntax '.?'");
     build_.set_offset(name_offset);
     ExprPtr field = build_.StringLiteral(name);
     build_.set_offset(dot);
-    return build_.Call("_?._", std::move(operand), std::move(field));
+    return Join("_?._", std::move(operand), std::move(field), 1);
   }
 
   ExprPtr Index(ExprPtr operand) {
     int32_t offset = Offset();
     Next();
-    ++open_;
     bool optional = Take(Token::kQuestion);
     if (!optional && !StartsOrSkips(kIndexStart, Token::kQuestion)) return operand;
-    ExprPtr index = Expression();
+    ExprPtr index = Inside({Token::kRightBracket});
     Expect(Token::kRightBracket, "']'");
     if (optional && !options_.optional_syntax) return Report(offset, "unsupported syntax '[?'");
     build_.set_offset(offset);
-    return build_.Call(optional ? "_[?_]" : "_[_]", std::move(operand), std::move(index));
+    return Join(optional ? "_[?_]" : "_[_]", std::move(operand), std::move(index), 1);
   }
 
   // Behind the opening parenthesis, up to the closing one.
   std::vector<ExprPtr> Arguments() {
     std::vector<ExprPtr> args;
-    ++open_;
     if (!StartsOrSkips(kArgumentStart, Token::kRightParen)) return args;
     if (Type() != Token::kRightParen) {
-      do args.push_back(Expression());
+      do args.push_back(Inside({Token::kRightParen, Token::kComma}));
       while (Take(Token::kComma));
     }
     Expect(Token::kRightParen, "')'");
@@ -365,9 +351,13 @@ class Parser {
 
   ExprPtr CallOrMacro(int32_t offset, std::string function, ExprPtr target, std::vector<ExprPtr> args) {
     build_.set_offset(offset);
+    int height = std::max(Tallest(args), target ? target->height + 1 : 0);
+    if (target) height = std::max(height, Tallest(args) + 1);
     if (!stopped_ && IsMacro(options_, function, args.size(), target != nullptr)) {
       MacroError error;
-      if (ExprPtr expanded = ExpandMacro(build_, function, target, args, error)) return expanded;
+      if (ExprPtr expanded = ExpandMacro(build_, function, target, args, error)) {
+        return Tall(std::move(expanded), height);
+      }
       if (!error.message.empty()) return Report(error.offset, std::move(error.message));
     }
     ExprPtr call = build_.New(ExprKind::kCall);
@@ -375,15 +365,14 @@ class Parser {
     call->member = target != nullptr;
     if (target) call->args.push_back(std::move(target));
     for (ExprPtr& arg : args) call->args.push_back(std::move(arg));
-    return call;
+    return Tall(std::move(call), height);
   }
 
   ExprPtr Primary() {
     switch (Type()) {
       case Token::kLeftParen: {
         Next();
-        ++open_;
-        ExprPtr inner = Expression();
+        ExprPtr inner = Inside({Token::kRightParen});
         Expect(Token::kRightParen, "')'");
         return inner;
       }
@@ -436,7 +425,6 @@ class Parser {
     ExprPtr message = build_.New(ExprKind::kStruct);
     message->name = std::move(name);
     Next();
-    ++open_;
     bool comma = false;
     while (!stopped_ && Type() != Token::kRightBrace && !(comma && Type() == Token::kEnd)) {
       if (!comma && Take(Token::kComma)) break;
@@ -454,13 +442,14 @@ class Parser {
       int32_t colon = Offset();
       Expect(Token::kColon, "':'");
       message->fields.push_back({std::move(field), build_.NewId(), colon});
-      message->args.push_back(Expression());
+      message->args.push_back(Inside({Token::kRightBrace, Token::kComma}));
       message->optional.push_back(optional);
       comma = Take(Token::kComma);
       if (!comma) break;
     }
     Expect(Token::kRightBrace, comma ? "}" : "{'}', ','}");
-    return message;
+    int height = Tallest(message->args);
+    return Tall(std::move(message), height);
   }
 
   bool OptionalMark() {
@@ -475,20 +464,20 @@ class Parser {
     ExprPtr list = build_.New(ExprKind::kList);
     Next();
     bool any_optional = false;
-    ++open_;
     if (Type() != Token::kComma && !StartsOrSkips(kListStart, Token::kRightBracket)) return list;
     bool comma = Take(Token::kComma);
     while (!comma && !stopped_ && Type() != Token::kRightBracket) {
       bool optional = OptionalMark();
       any_optional |= optional;
-      list->args.push_back(Expression());
+      list->args.push_back(Inside({Token::kRightBracket, Token::kComma}));
       list->optional.push_back(optional);
       if (!Take(Token::kComma)) break;
       comma = !StartsExpression(Type()) && Type() != Token::kQuestion;
     }
     if (!any_optional) list->optional.clear();
     Expect(Token::kRightBracket, comma ? "]" : "{']', ','}");
-    return list;
+    int height = Tallest(list->args);
+    return Tall(std::move(list), height);
   }
 
   ExprPtr MapLiteral() {
@@ -496,22 +485,22 @@ class Parser {
     ExprPtr map = build_.New(ExprKind::kMap);
     Next();
     bool any_optional = false;
-    ++open_;
     if (Type() != Token::kComma && !StartsOrSkips(kMapStart, Token::kRightBrace)) return map;
     bool comma = Take(Token::kComma);
     while (!comma && !stopped_ && Type() != Token::kRightBrace) {
       bool optional = OptionalMark();
       any_optional |= optional;
-      map->args.push_back(Expression());
+      map->args.push_back(Inside({Token::kColon}));
       Expect(Token::kColon, "':'");
-      map->args.push_back(Expression());
+      map->args.push_back(Inside({Token::kRightBrace, Token::kComma}));
       map->optional.push_back(optional);
       if (!Take(Token::kComma)) break;
       comma = !StartsExpression(Type()) && Type() != Token::kQuestion;
     }
     if (!any_optional) map->optional.clear();
     Expect(Token::kRightBrace, comma ? "}" : "{'}', ','}");
-    return map;
+    int height = Tallest(map->args);
+    return Tall(std::move(map), height);
   }
 
   ExprPtr Literal() {
@@ -573,7 +562,7 @@ class Parser {
   size_t at_ = 0;
   bool stopped_ = false;   // after a syntax error
   bool too_deep_ = false;
-  int open_ = 0;  // brackets
+  std::vector<uint64_t> follow_;  // of each bracket or branch around: the tokens that may come behind what is in it
   int expr_depth_ = 0;
   int relation_depth_ = 0;
   int calc_depth_ = 0;
