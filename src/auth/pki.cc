@@ -11,20 +11,17 @@
 
 #include <memory>
 
+#include "auth/internal/openssl.h"
 #include "homeostat/base/files.h"
 #include "homeostat/base/text.h"
 
 namespace homeostat::auth {
 namespace {
 
-template <auto Free>
-struct Deleter {
-  template <class T>
-  void operator()(T* object) const { Free(object); }
-};
-using KeyPtr = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using CertificatePtr = std::unique_ptr<X509, Deleter<X509_free>>;
-using BioPtr = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
+using internal::BioPtr;
+using internal::CertificatePtr;
+using internal::Deleter;
+using internal::KeyPtr;
 using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
 
 // Certificates begin a little before they are made, for clocks that are behind.

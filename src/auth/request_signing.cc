@@ -12,20 +12,17 @@
 #include <memory>
 #include <span>
 
+#include "auth/internal/openssl.h"
 #include "homeostat/base/text.h"
 
 namespace homeostat::auth {
 namespace {
 
-template <auto Free>
-struct Deleter {
-  template <class T>
-  void operator()(T* object) const { Free(object); }
-};
-using KeyPtr = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using CertificatePtr = std::unique_ptr<X509, Deleter<X509_free>>;
+using internal::BioPtr;
+using internal::CertificatePtr;
+using internal::Deleter;
+using internal::KeyPtr;
 using RequestPtr = std::unique_ptr<X509_REQ, Deleter<X509_REQ_free>>;
-using BioPtr = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 using NamesPtr = std::unique_ptr<GENERAL_NAMES, Deleter<GENERAL_NAMES_free>>;
 
 constexpr Duration kBackdate = std::chrono::minutes(5);

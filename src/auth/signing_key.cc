@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "auth/internal/openssl.h"
 #include "auth/service_account_tokens.h"
 #include "homeostat/base/hash.h"
 #include "homeostat/base/text.h"
@@ -17,14 +18,8 @@
 namespace homeostat::auth {
 namespace {
 
-struct KeyDeleter {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-struct ContextDeleter {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-using KeyPtr = std::unique_ptr<EVP_PKEY, KeyDeleter>;
-using ContextPtr = std::unique_ptr<EVP_MD_CTX, ContextDeleter>;
+using internal::KeyPtr;
+using ContextPtr = std::unique_ptr<EVP_MD_CTX, internal::Deleter<EVP_MD_CTX_free>>;
 
 // A number of the key, big-endian, at least `size` octets.
 std::string NumberText(EVP_PKEY* key, const char* parameter, size_t size = 0) {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "controllers/answers.h"
 #include "controllers/claims.h"
-#include "controllers/pod_control.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
 

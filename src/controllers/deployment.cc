@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/answers.h"
 #include "controllers/claims.h"
-#include "controllers/pod_control.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/object/selectors.h"
 
@@ -84,12 +84,9 @@ std::vector<std::string> DeploymentController::RecreatedAfter(const sdk::Change&
 
 Task<Result<bool>> DeploymentController::IsUpToDate(std::string key) {
   if (in_doubt_.contains(key)) {
-    sdk::ListOptions options;
-    options.limit = 1;
-    options.metadata_only = true;
-    auto list = client_.List(ReplicaSet::SchemaKind(), sdk::SplitKey(key).first, std::move(options));
-    CO_TRY_ASSIGN(sdk::ListResult now, co_await list);
-    own_writes_.MustReach(key, sets_, now.resource_version);
+    auto ask = NewestVersion(client_, ReplicaSet::SchemaKind(), std::string(sdk::SplitKey(key).first));
+    CO_TRY_ASSIGN(std::string now, co_await ask);
+    own_writes_.MustReach(key, sets_, now);
     in_doubt_.erase(key);
   }
   co_return own_writes_.Seen(key);
@@ -98,7 +95,7 @@ Task<Result<bool>> DeploymentController::IsUpToDate(std::string key) {
 void DeploymentController::NoteSetWrite(const std::string& key, const Result<Set>& answer) {
   if (answer) {
     own_writes_.Wrote(key, sets_, (*answer)->metadata().resource_version());
-  } else if (answer.error().code() >= 500) {
+  } else if (HadNoAnswer(answer.error())) {
     in_doubt_.insert(key);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/answers.h"
 #include "homeostat/object/selectors.h"
 
 namespace homeostat::controllers {
@@ -23,10 +24,6 @@ std::string ServiceKey(const Value& slice) {
   std::string_view service = sdk::meta::Labels(slice).Get(kSliceServiceLabel).AsString();
   bool ours = sdk::meta::Labels(slice).Get(kSliceManagedByLabel).AsString() == kSliceManager;
   return service.empty() || !ours ? std::string() : std::string(sdk::meta::Namespace(slice)) + "/" + std::string(service);
-}
-
-bool IsNamespaceTerminating(const Status& status) {
-  return std::ranges::any_of(status.details().causes, [](const StatusCause& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
 }  // namespace

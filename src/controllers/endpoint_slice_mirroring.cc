@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "controllers/answers.h"
 #include "controllers/endpoint_plan.h"
-#include "controllers/pod_control.h"
 
 namespace homeostat::controllers {
 

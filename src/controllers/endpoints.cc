@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "controllers/answers.h"
 #include "controllers/endpoint_plan.h"
 #include "controllers/endpoint_slice.h"
 #include "controllers/pods.h"
@@ -87,10 +88,6 @@ void WriteSubset(EndpointsBuilder& endpoints, const Service& service, const std:
     target.set_name(port.name).set_port(port.port).set_protocol(port.protocol);
     if (port.app_protocol) target.set_app_protocol(*port.app_protocol);
   }
-}
-
-bool IsNamespaceTerminating(const Status& status) {
-  return std::ranges::any_of(status.details().causes, [](const StatusCause& cause) { return cause.reason == "NamespaceTerminating"; });
 }
 
 }  // namespace

@@ -3,23 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/answers.h"
 #include "controllers/parallel.h"
 #include "controllers/pods.h"
 
 namespace homeostat::controllers {
 
 using api::core::v1::Pod;
-
-namespace {
-
-// It may have been done or not.
-bool HadNoAnswer(const Status& status) { return status.code() >= 500; }
-
-}  // namespace
-
-bool IsNamespaceTerminating(const Status& status) {
-  return std::ranges::any_of(status.details().causes, [](const StatusCause& cause) { return cause.reason == "NamespaceTerminating"; });
-}
 
 PodControl::PodControl(Runtime& runtime, sdk::Client client, sdk::Informer& pods, sdk::EventRecorder& events, const schema::Kind& owner_kind)
     : runtime_(runtime), client_(std::move(client)), pods_(pods), events_(events), owner_kind_(owner_kind) {}
@@ -37,12 +27,9 @@ void PodControl::PodChanged(const std::string& key, const sdk::Change& change) {
 Task<Result<bool>> PodControl::IsUpToDate(std::string key) {
   if (expectations_.InDoubt(key, runtime_.Now())) in_doubt_.insert(key);
   if (in_doubt_.contains(key)) {
-    sdk::ListOptions options;
-    options.limit = 1;
-    options.metadata_only = true;
-    auto list = client_.List(Pod::SchemaKind(), sdk::SplitKey(key).first, std::move(options));
-    CO_TRY_ASSIGN(sdk::ListResult now, co_await list);
-    own_writes_.MustReach(key, pods_, now.resource_version);
+    auto ask = NewestVersion(client_, Pod::SchemaKind(), std::string(sdk::SplitKey(key).first));
+    CO_TRY_ASSIGN(std::string now, co_await ask);
+    own_writes_.MustReach(key, pods_, now);
     expectations_.Forget(key);
     in_doubt_.erase(key);
   }

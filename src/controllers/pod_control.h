@@ -62,7 +62,4 @@ class PodControl {
   std::unordered_set<std::string> in_doubt_;   // keys with writes that had no answer
 };
 
-// Nothing more can be made in that namespace.
-bool IsNamespaceTerminating(const Status& status);
-
 }  // namespace homeostat::controllers
