@@ -161,6 +161,30 @@ TEST(RuleCost, SaysHowMuchTooDear) {
   EXPECT_EQ(RuleCost(2, std::nullopt, *DeclType::Of(Type::Int())), 2 * MaxCardinality(*DeclType::Of(Type::Int())));
 }
 
+TEST(Program, NamesTheTypeOfAKeyThatIsNone) {
+  auto schema = object::ParseJsonDocument(kSchema);
+  auto json = object::ParseJsonDocument(R"({"spec": {"tags": ["a"], "items": [{"k": "a"}], "map": {}}})");
+  object::Arena arena;
+  Environment environment;
+  environment.Declare("self", DeclType::FromSchema((*schema)->root(), true)->Named("Root"));
+  environment.Declare("json", Type::Dyn());
+  auto type = DeclType::FromSchema((*schema)->root(), true);
+  MapActivation activation;
+  activation.Set("self", FromJson(arena, (*json)->root(), type.get()));
+  activation.Set("json", FromJson(arena, (*json)->root()));
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"dyn([3])[json.spec.tags]", "[]interface {}"},
+      {"dyn([3])[json.spec.map]", "map[string]interface {}"},
+      {"dyn([3])[[json.spec.tags][0]]", "*types.baseList"},
+      {"dyn([3])[dyn([1])]", "*types.baseList"},
+      {"dyn([3])[dyn(self.spec.tags)]", "*common.unstructuredSetList"},
+  };
+  for (auto [text, name] : cases) {
+    EXPECT_NE(Evaluate(environment, text, activation, arena).find("invalid qualifier type: " + std::string(name)), std::string::npos)
+        << text << ": " << Evaluate(environment, text, activation, arena);
+  }
+}
+
 TEST(Program, KnowsItsVariables) {
   Environment environment;
   environment.Declare("self", Type::Int());

@@ -129,6 +129,10 @@ class List {
   virtual std::optional<bool> EqualTo(const List&) const { return std::nullopt; }
   // The JSON it is a view of; absent if there is none.
   virtual object::Value Json() const { return {}; }
+  // What messages call its type.
+  virtual std::string_view GoTypeName() const { return "*types.baseList"; }
+  // What they call it where the original has the JSON itself in hand: a variable's members, before anything is made of them.
+  virtual std::string_view NativeGoTypeName() const { return GoTypeName(); }
 
  protected:
   ~List() = default;
@@ -143,6 +147,9 @@ class Map {
   virtual Value KeyAt(uint64_t position) const = 0;
   virtual Value ValueAt(uint64_t position) const = 0;
   virtual object::Value Json() const { return {}; }
+  // As a list's.
+  virtual std::string_view GoTypeName() const { return "*types.baseMap"; }
+  virtual std::string_view NativeGoTypeName() const { return GoTypeName(); }
   // Of an object that an expression constructed: Object.spec. "" otherwise.
   virtual std::string_view StructName() const { return {}; }
 

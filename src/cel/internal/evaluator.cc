@@ -361,8 +361,14 @@ Value Evaluator::KeyOf(const Qualifier& qualifier) {
   switch (key.kind()) {
     case ValueKind::kString: case ValueKind::kInt: case ValueKind::kUint: case ValueKind::kBool: case ValueKind::kDouble:
     case ValueKind::kError: return key;
-    default: return Error("invalid qualifier type: " + std::string(GoTypeName(key)));
+    default: break;
   }
+  std::string_view type = GoTypeName(key);
+  if (qualifier.attribute->kind == Attribute::Kind::kAbsolute) {
+    if (key.IsList()) type = key.list().NativeGoTypeName();
+    if (key.IsMap()) type = key.map().NativeGoTypeName();
+  }
+  return Error("invalid qualifier type: " + std::string(type));
 }
 
 Value Evaluator::QualifyKey(const Value& object, const Value& key, bool test, bool only_presence, bool& present) {
@@ -397,8 +403,8 @@ std::string_view GoTypeName(const Value& value) {
     case ValueKind::kBytes: return "types.Bytes";
     case ValueKind::kTimestamp: return "types.Timestamp";
     case ValueKind::kDuration: return "types.Duration";
-    case ValueKind::kList: return "*types.baseList";
-    case ValueKind::kMap: return "*types.baseMap";
+    case ValueKind::kList: return value.list().GoTypeName();
+    case ValueKind::kMap: return value.map().GoTypeName();
     case ValueKind::kType: return "*types.Type";
     case ValueKind::kOptional: return "*types.Optional";
     case ValueKind::kOpaque: return value.TypeName();

@@ -37,6 +37,16 @@ class JsonList final : public List {
     return FromJson(arena_, value_.At(position), type_ ? type_->element().get() : nullptr);
   }
   object::Value Json() const override { return value_; }
+  std::string_view GoTypeName() const override {
+    if (type_ == nullptr) return List::GoTypeName();
+    switch (type_->list_kind()) {
+      case DeclType::ListKind::kSet: return "*common.unstructuredSetList";
+      case DeclType::ListKind::kMap: return "*common.unstructuredMapList";
+      case DeclType::ListKind::kAtomic: return "*common.unstructuredList";
+    }
+    return List::GoTypeName();
+  }
+  std::string_view NativeGoTypeName() const override { return type_ == nullptr ? GoJsonType(value_) : GoTypeName(); }
   const List* Joined(object::Arena& arena, const List& other) const override;
   std::optional<bool> EqualTo(const List& other) const override;
 
@@ -130,6 +140,8 @@ class JsonMap final : public Map {
     return Find(key).value_or(MakeError(arena_, "no such key: " + ToText(key)));
   }
   object::Value Json() const override { return value_; }
+  std::string_view GoTypeName() const override { return type_ == nullptr ? Map::GoTypeName() : "*common.unstructuredMap"; }
+  std::string_view NativeGoTypeName() const override { return type_ == nullptr ? GoJsonType(value_) : GoTypeName(); }
 
  private:
   object::Arena& arena_;
