@@ -8,4 +8,7 @@ for program in build/*_bench; do
   echo "== $(basename "$program")"
   "$program" --benchmark_min_time=0.2 ${1:+--benchmark_filter="$1"}
 done
-[ -n "${1:-}" ] || { bench/start.sh; bench/containers.sh; }
+[ -n "${1:-}" ] && exit
+bench/start.sh
+bench/containers.sh
+if scripts/go.sh >/dev/null 2>&1; then bench/requests.py; else bench/requests.py --no-peer; fi

@@ -145,12 +145,19 @@ class ServiceAccountPlugin : public Plugin {
     std::string_view account_name = AccountNameOf(request.object);
     TRY_ASSIGN(object::DocumentPtr document, FindAccount(request, account_name));
     ServiceAccount account(document->root());
-    PodBuilder builder{schema::Subtree(pod)};
+    bool wants_token = WantsToken(pod, account);
+    bool wants_secrets = pod.spec().image_pull_secrets().empty() && !account.image_pull_secrets().empty();
+    if (!wants_token && !wants_secrets && IsNamed(request.object, account_name)) {
+      TRY(ValidateNow(request));
+      return request.object;
+    }
+    // The pod lives where the result will, and need not be copied.
+    PodBuilder builder{schema::Subtree(object::OwnedValue{std::make_shared<object::Document>(), request.object})};
     auto spec = builder.mutable_spec();
     spec.set_service_account_name(account_name);
     spec.set_service_account(account_name);
-    if (WantsToken(pod, account)) MountToken(builder, pod);
-    if (pod.spec().image_pull_secrets().empty()) {
+    if (wants_token) MountToken(builder, pod);
+    if (wants_secrets) {
       for (auto secret : account.image_pull_secrets()) spec.add_image_pull_secrets().set_name(secret.name());
     }
     Request changed = request;
@@ -180,6 +187,11 @@ class ServiceAccountPlugin : public Plugin {
   static std::string_view AccountNameOf(const Value& pod) {
     std::string_view name = pod.Path({"spec", "serviceAccountName"}).AsString();
     return name.empty() ? kDefault : name;
+  }
+  // Whether the pod says already whose it is.
+  static bool IsNamed(const Value& pod, std::string_view account) {
+    Value spec = pod.Get("spec");
+    return spec.Get("serviceAccountName").AsString() == account && spec.Get("serviceAccount").AsString() == account;
   }
   static bool IsMirror(const Value& pod) { return static_cast<bool>(pod.Path({"metadata", "annotations", kMirrorAnnotation})); }
 

@@ -64,8 +64,14 @@ void AppendEscape(std::string& out, uint32_t c, bool valid) {
   out.append(text, std::snprintf(text, sizeof text, format, c));
 }
 
+bool IsPlain(char c, bool quote) { return c >= ' ' && c <= '~' && c != '\\' && !(quote && c == '"'); }
+
 void AppendEscaped(std::string& out, std::string_view text, bool quote) {
   while (!text.empty()) {
+    size_t plain = static_cast<size_t>(std::ranges::find_if_not(text, [&](char c) { return IsPlain(c, quote); }) - text.begin());
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) return;
     CodePoint next = DecodeUtf8(text);
     if (next.length == 0) {
       AppendEscape(out, static_cast<uint8_t>(text[0]), false);

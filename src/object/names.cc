@@ -172,13 +172,13 @@ Messages IsWildcardDNS1123Subdomain(std::string_view value) {
 }
 
 Messages IsQualifiedName(std::string_view value) {
-  std::string name_fault = RegexError(kLabelKeyMessage, kLabelKeyPattern, {"MyName", "my.name", "123-abc"});
+  auto name_fault = [] { return RegexError(kLabelKeyMessage, kLabelKeyPattern, {"MyName", "my.name", "123-abc"}); };
   Messages messages;
   std::string_view name = value;
   size_t slash = value.find('/');
   if (slash != std::string_view::npos) {
     if (value.find('/', slash + 1) != std::string_view::npos) {
-      return {"a valid label key " + name_fault +
+      return {"a valid label key " + name_fault() +
               " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
     }
     std::string_view prefix = value.substr(0, slash);
@@ -196,7 +196,7 @@ Messages IsQualifiedName(std::string_view value) {
   } else if (name.size() > kLabelValueMaxLength) {
     messages.push_back("name part " + MaxLenBytesError(kLabelValueMaxLength));
   }
-  if (!MatchesLabelKey(name)) messages.push_back("name part " + name_fault);
+  if (!MatchesLabelKey(name)) messages.push_back("name part " + name_fault());
   return messages;
 }
 

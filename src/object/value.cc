@@ -21,8 +21,19 @@ Value Value::Object(std::span<const Member> members) {
 }
 
 const Member* Value::Find(std::string_view name) const {
+  if (name.empty()) {
+    for (const Member& member : members()) {
+      if (member.name_size == 0) return &member;
+    }
+    return nullptr;
+  }
+  // Most names of one length differ in their last character already, which saves the call.
+  const char last = name.back();
   for (const Member& member : members()) {
-    if (member.name_size == name.size() && std::memcmp(member.name_data, name.data(), name.size()) == 0) return &member;
+    if (member.name_size == name.size() && member.name_data[name.size() - 1] == last &&
+        std::memcmp(member.name_data, name.data(), name.size()) == 0) {
+      return &member;
+    }
   }
   return nullptr;
 }

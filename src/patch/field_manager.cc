@@ -1,5 +1,8 @@
 #include "patch/field_manager.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "homeostat/schema/json_encoder.h"
 #include "patch/internal/last_applied.h"
 #include "patch/internal/ownership.h"
@@ -165,6 +168,34 @@ ManagedFields EntriesBefore(Arena& arena, const FieldManagerOptions& options, co
 
 }  // namespace
 
+namespace {
+
+// Both objects without the top-level members that they have in common, in which no field can change hands. What names
+// the object stays: other code looks for it.
+std::pair<Value, Value> WithoutCommon(Arena& arena, const Value& live, const Value& updated) {
+  std::vector<std::string_view> common;
+  for (const object::Member& member : updated.members()) {
+    std::string_view name = member.name();
+    if (name == "apiVersion" || name == "kind" || name == "metadata") continue;
+    if (const object::Member* other = live.Find(name); other != nullptr && object::Equal(member.value, other->value)) common.push_back(name);
+  }
+  if (common.empty()) return {live, updated};
+  object::ObjectBuilder before(arena, live), after(arena, updated);
+  for (std::string_view name : common) {
+    before.Erase(name);
+    after.Erase(name);
+  }
+  return {before.Build(), after.Build()};
+}
+
+// Whether all entries are in the version at hand: to convert, whole objects are needed.
+bool OfOneVersion(const ManagedFields& managed, const FieldManagerOptions& options) {
+  std::string version = options.kind.ApiVersion();
+  return std::ranges::all_of(managed.entries(), [&](const ManagedEntry& entry) { return entry.api_version == version; });
+}
+
+}  // namespace
+
 Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated, std::string_view manager,
                            WallTime now, bool reset) const {
   const schema::Type& type = *options_.type;
@@ -172,7 +203,10 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
   Value bare = WithoutManagedFields(arena, type, updated);
   bool exists = !live.Path({"metadata", "uid"}).AsString().empty();
   if (managed.empty() && exists) return bare;  // no entries are kept for it until it is applied
-  Value before = ComparableForm(arena, options_, live), after = ComparableForm(arena, options_, bare);
+  // A kind whose objects are decoded by its type fits it anyway; others are checked whole.
+  Value from = live, to = bare;
+  if (!type.structural && exists && OfOneVersion(managed, options_)) std::tie(from, to) = WithoutCommon(arena, live, bare);
+  Value before = ComparableForm(arena, options_, from), after = ComparableForm(arena, options_, to);
   if (!CheckTyped(arena, type, before, Duplicates::kAllowed) || !CheckTyped(arena, type, after, Duplicates::kAllowed))
     return bare;
   Ownership ownership(arena, options_, std::move(managed));

@@ -112,26 +112,31 @@ uint64_t AnySpecial(uint64_t word) {
          equals(word, '\\');
 }
 
-// The first special character from there on, or the end.
-size_t FindSpecial(std::string_view text, size_t at) {
-  for (; at + sizeof(uint64_t) <= text.size(); at += sizeof(uint64_t)) {
+// Copies up to the first special character, or all; returns how much. There must be room for all of the text.
+size_t CopyPlain(std::string_view text, char* out) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  size_t at = 0;
+  auto copy_word = [&](size_t from) {
     uint64_t word;
-    std::memcpy(&word, text.data() + at, sizeof(word));
-    if (AnySpecial(word) != 0) break;
-  }
-  while (at < text.size() && !kSpecial[static_cast<uint8_t>(text[at])]) ++at;
+    std::memcpy(&word, text.data() + from, kWord);
+    if (AnySpecial(word) != 0) return false;
+    std::memcpy(out + from, &word, kWord);
+    return true;
+  };
+  while (at + kWord <= text.size() && copy_word(at)) at += kWord;
+  // The rest of a longer text is the end of its last whole word.
+  if (at > 0 && at < text.size() && at + kWord > text.size() && copy_word(text.size() - kWord)) return text.size();
+  for (; at < text.size() && !kSpecial[static_cast<uint8_t>(text[at])]; ++at) out[at] = text[at];
   return at;
 }
 
 void PutString(Sink& sink, std::string_view text) {
-  char* out = sink.Room(text.size() + 2);
-  *out++ = '"';
-  sink.Advance(1);
+  sink.Put('"');
   size_t at = 0;
   while (true) {
-    size_t start = at;
-    at = FindSpecial(text, at);
-    sink.Put(text.substr(start, at - start));
+    size_t copied = CopyPlain(text.substr(at), sink.Room(text.size() - at + 1));
+    sink.Advance(copied);
+    at += copied;
     if (at == text.size()) break;
     uint8_t c = static_cast<uint8_t>(text[at]);
     if (c < 0x80) {

@@ -11,6 +11,7 @@
 #include "homeostat/object/yaml.h"
 #include "object/internal/number.h"
 #include "object/internal/utf8.h"
+#include "object/internal/yaml_json.h"
 #include "object/internal/yaml_nodes.h"
 #include "object/internal/yaml_resolve.h"
 
@@ -331,6 +332,7 @@ class Decoder {
 }  // namespace
 
 Result<Value> ParseYaml(Arena& arena, std::string_view text, std::vector<std::string>* duplicate_keys) {
+  if (auto read = internal::ReadJsonAsYaml(arena, text)) return *read;
   internal::YamlNodes nodes;
   TRY_ASSIGN(YamlNode * root, nodes.Read(text));
   if (root == nullptr) return Value::Null();

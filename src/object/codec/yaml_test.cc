@@ -39,6 +39,30 @@ TEST(YamlTest, ReadsAsUpstream) {
   }
 }
 
+// JSON is read in a quicker way; a comment before it forces the way of YAML.
+TEST(YamlTest, ReadsJsonAsItReadsYaml) {
+  std::string deep(200, '[');
+  std::string long_key(1100, 'k');
+  const std::string texts[] = {
+      "{}", "{ }\n", "{\"a\":1,\"b\":[true,null,\"x\",{}],\"c\":{\"d\":-5}}", "{\"a\": 1}\n\n", "{\"a\":1} x", "{\"a\":1}{\"b\":2}",
+      "{\"a\":1.0}", "{\"a\":1.5}", "{\"a\":1e3}", "{\"a\":1E400}", "{\"a\":-0}", "{\"a\":0123}", "{\"a\":9223372036854775807}",
+      "{\"a\":9223372036854775808}", "{\"a\":18446744073709551616}", "{\"a\":-9223372036854775809}", "{\"a\":1,\"a\":2}",
+      "{\"a\\u0041\":\"\\ud83d\\ude00\"}", "{\"a\":\"\\/\"}", "{\"a\":\"\\n\\t\\\"\\\\\"}", "{\"a\":\"\x7f\"}",
+      "{\"a\":\"\xc2\x85\"}", "{\"a\":\"\xff\"}", "{\"a\":\"\xc3\xa4\"}", "{\t\"a\":1}", "{\"a\"\n:1}", "{\"a\" :1}", "{\"a\"\r\n : 1}",
+      "{\"a\":\n1}", "{\"a\":1,}", "{\"a\":1,,}", "{\"a\"}", "{a:1}", "{\"<<\":{\"b\":1}}", "{\"a\":\"<<\"}", "{\"" + long_key + "\":1}",
+      "{\"a\":" + deep + std::string(200, ']') + "}", "{\"a\":\"yes\",\"b\":\"1\",\"c\":\"null\",\"~\":\"\"}", "{\"\":0}", "{\"a\":\"# x\"} # y",
+      "{\"a\":\"\x01\"}", "{\"a\":True}", "{\"a\":\"b\nc\"}", "{\"a\":[1,2", "{"};
+  for (const std::string& text : texts) {
+    std::vector<std::string> quick = Answer(text), slow = Answer("#\n" + text);
+    EXPECT_EQ(quick[0], slow[0]) << text;
+    EXPECT_EQ(quick.size(), slow.size()) << text;
+    // Messages count lines.
+    if (quick[0] == "ok") {
+      EXPECT_EQ(quick[1], slow[1]) << text;
+    }
+  }
+}
+
 TEST(YamlTest, WritesAsUpstream) {
   std::vector<std::vector<std::string>> rows = internal::ReadTable("yaml_write_cases.tsv");
   ASSERT_GT(rows.size(), 200u);

@@ -159,7 +159,7 @@ void AppendPathElement(std::string& out, const PathElement& element) {
   }
   out += element.kind() == PathElement::Kind::kValue ? "v:" : "k:";
   // A number that JSON cannot say never gets into a path: paths come from JSON.
-  out += object::JsonText(element.value());
+  (void)object::AppendJson(out, element.value());
 }
 
 }  // namespace homeostat::patch::internal

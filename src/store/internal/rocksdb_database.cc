@@ -67,6 +67,7 @@ rocksdb::DBOptions MakeDatabaseOptions() {
   options.max_file_opening_threads = 1;
   options.max_background_jobs = 2;
   options.max_subcompactions = 1;
+  options.compaction_readahead_size = 128 << 10;  // not a call for every block
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.info_log = std::make_shared<SilentLogger>();
