@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "homeostat/object/json.h"
+#include "homeostat/object/member_order.h"
 #include "homeostat/schema/conform.h"
 #include "schema/internal/presence.h"
 
@@ -111,22 +112,7 @@ class Converter {
     auto decoded = Conform(arena_, value, type, report);
     if (!decoded) return Fault(decoded.error().message());
     bool raw = type.form == Form::kRawExtension || type.form == Form::kJson || type.form == Form::kFieldsV1;
-    return raw ? Sorted(value) : value;
-  }
-
-  // Raw JSON is written anew, from a map.
-  Value Sorted(const Value& value) {
-    if (value.IsList()) {
-      object::ListBuilder items(arena_);
-      for (const Value& item : value.items()) items.Append(Sorted(item));
-      return items.Build();
-    }
-    if (!value.IsObject()) return value;
-    std::vector<Member> members(value.members().begin(), value.members().end());
-    std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.name() < b.name(); });
-    object::ObjectBuilder sorted(arena_);
-    for (const Member& member : members) sorted.Append(member.name(), Sorted(member.value));
-    return sorted.Build();
+    return raw ? object::WithSortedMembers(arena_, value) : value;  // written anew, from a map
   }
 
   Value ConvertStruct(const Type& type, const Value& value) {

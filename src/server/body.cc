@@ -6,6 +6,7 @@
 
 #include "homeostat/api/meta/v1.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/member_order.h"
 #include "homeostat/object/wire.h"
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/conform.h"
@@ -181,21 +182,6 @@ Result<void> ApplyStrictness(RequestContext& context, const schema::ConformRepor
   return {};
 }
 
-// Upstream reads YAML by way of JSON that is sorted: what it finds comes in that order.
-Value SortedByName(object::Arena& arena, const Value& value) {
-  if (value.IsList()) {
-    object::ListBuilder items(arena);
-    for (const Value& item : value.items()) items.Append(SortedByName(arena, item));
-    return items.Build();
-  }
-  if (!value.IsObject()) return value;
-  std::vector<object::Member> members(value.members().begin(), value.members().end());
-  std::ranges::sort(members, {}, &object::Member::name);
-  object::ObjectBuilder builder(arena);
-  for (const object::Member& member : members) builder.Append(member.name(), SortedByName(arena, member.value));
-  return builder.Build();
-}
-
 // Where in a document what a problem names stands: the number of the member or item at each level.
 std::vector<size_t> PlaceOf(const Value& document, std::string_view problem) {
   std::vector<size_t> place;
@@ -297,7 +283,8 @@ Result<Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding
                            std::vector<std::string>* duplicate_fields) {
   if (encoding == Encoding::kYaml) {
     TRY_ASSIGN(Value tree, object::ParseYaml(arena, text, duplicate_fields));
-    return SortedByName(arena, tree);
+    // Upstream reads YAML by way of JSON that is sorted: what it finds comes in that order.
+    return object::WithSortedMembers(arena, tree);
   }
   return object::ParseJson(arena, text, duplicate_fields);
 }
@@ -403,7 +390,7 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   auto object = schema::Conform(arena, tree, *expected.type, first);
   if (!object || first.HasProblems()) {
     // Upstream's patched document has its names sorted: so come the faults. A sound one keeps the order of raw JSON.
-    object = schema::Conform(arena, SortedByName(arena, tree), *expected.type, report);
+    object = schema::Conform(arena, object::WithSortedMembers(arena, tree), *expected.type, report);
     if (!object) return Fail(object.error());
     if (patched.strategic) report.SortFrom(in_patch);
     TRY(ApplyStrictness(context, report, validation));

@@ -1,0 +1,14 @@
+// The order of an object's members.
+#pragma once
+
+#include "homeostat/object/arena.h"
+#include "homeostat/object/value.h"
+
+namespace homeostat::object {
+
+// The tree with the members of every object in order of their names (as octets), as Go writes maps. Members of one name
+// keep their order. What is in order already is shared with the given tree, not copied. Recursion goes as deep as the
+// tree, which parsers bound.
+Value WithSortedMembers(Arena& arena, const Value& value);
+
+}  // namespace homeostat::object

@@ -1,0 +1,56 @@
+#include "homeostat/object/member_order.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace homeostat::object {
+namespace {
+
+bool ByName(const Member& a, const Member& b) { return a.name() < b.name(); }
+
+bool IsSame(const Value& a, const Value& b) {
+  if (a.kind() != b.kind() || a.size() != b.size()) return false;
+  if (a.IsList()) return a.items().data() == b.items().data();
+  return !a.IsObject() || a.members().data() == b.members().data();
+}
+
+Value SortedItems(Arena& arena, const Value& list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    Value sorted = WithSortedMembers(arena, list.At(i));
+    if (IsSame(sorted, list.At(i))) continue;
+    ListBuilder items(arena, list);
+    items.items()[i] = sorted;
+    for (++i; i < list.size(); ++i) items.items()[i] = WithSortedMembers(arena, list.At(i));
+    return items.Build();
+  }
+  return list;
+}
+
+}  // namespace
+
+Value WithSortedMembers(Arena& arena, const Value& value) {
+  if (value.IsList()) return SortedItems(arena, value);
+  if (!value.IsObject()) return value;
+  bool changed = false;
+  std::vector<Member> members;
+  if (!std::is_sorted(value.members().begin(), value.members().end(), ByName)) {
+    members.assign(value.members().begin(), value.members().end());
+    std::stable_sort(members.begin(), members.end(), ByName);
+    changed = true;
+  }
+  for (size_t i = 0; i < value.size(); ++i) {
+    const Member& member = changed ? members[i] : value.members()[i];
+    if (member.value.size() == 0) continue;
+    Value sorted = WithSortedMembers(arena, member.value);
+    if (IsSame(sorted, member.value)) continue;
+    if (!changed) members.assign(value.members().begin(), value.members().end());
+    changed = true;
+    members[i].value = sorted;
+  }
+  if (!changed) return value;
+  ObjectBuilder builder(arena);
+  builder.members() = std::move(members);
+  return builder.Build();
+}
+
+}  // namespace homeostat::object
