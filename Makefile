@@ -2,7 +2,7 @@
 DATA_DIR ?= $(CURDIR)/.homeostat
 BUILD := $(CURDIR)/build
 
-.PHONY: up down build images test unit e2e golden tidy sanitize fuzz bench soak conformance clean packages packages-test
+.PHONY: up down build images test unit e2e golden tidy sanitize fuzz bench soak conformance testcmd clean packages packages-test
 
 up: build images
 	@scripts/up.sh "$(DATA_DIR)"
@@ -42,6 +42,9 @@ soak: packages-test
 
 conformance: packages-test
 	@scripts/conformance.sh
+
+testcmd: packages-test
+	@scripts/testcmd.sh
 
 clean:
 	rm -rf build build-sanitize build-fuzz

@@ -45,6 +45,17 @@ TEST_F(RbacTest, SaysByWhatItAllows) {
   EXPECT_EQ(Ask("a", "list").decision, Decision::kNoOpinion);
 }
 
+TEST_F(RbacTest, AlwaysAllowFollowsThoseThatSayNothing) {
+  AlwaysAllowAuthorizer all;
+  UnionAuthorizer both({&rbac, &all});
+  Attributes attributes;
+  attributes.user = &user;
+  attributes.verb = "get";
+  attributes.path = "/anything";
+  EXPECT_EQ(both.Authorize(attributes).decision, Decision::kAllow);
+  EXPECT_EQ(all.RulesFor(user, "a").resources[0].verbs, std::vector<std::string>{"*"});
+}
+
 TEST_F(RbacTest, NamesServiceAccountsByTheBindingsNamespace) {
   PutRole();
   PutBinding(R"({"kind":"ServiceAccount","name":"builder"})");

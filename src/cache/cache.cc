@@ -129,7 +129,9 @@ class Cache::Impl {
   Task<Result<Snapshot>> ListAt(std::string prefix, uint64_t revision, Page page) const {
     if (revision > revision_) co_return Fail(store::FutureRevisionError(revision, revision_));
     if (revision == 0 || revision == revision_) co_return List(prefix, page);
-    if (revision >= window_.start()) co_return ListFromWindow(prefix, revision, page);
+    // What was compacted is gone, also where the window could still tell: clients count on an answer that doesn't depend on it.
+    const bool kept = revision >= engine_.compacted_revision();
+    if (kept && revision >= window_.start()) co_return ListFromWindow(prefix, revision, page);
     auto reading = engine_.Range(std::max(prefix, page.start), EndOf(prefix), revision, 0);
     CO_TRY_ASSIGN(store::RangeResult range, co_await reading);
     PageBuilder builder(revision, page.limit);

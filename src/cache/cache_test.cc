@@ -174,6 +174,16 @@ TEST_F(CacheTest, ListAtComesFromTheWindowOrTheEngine) {
   EXPECT_EQ(ListAt("/registry/p/", 4), "4: /registry/p/b=1@3");
 }
 
+TEST_F(CacheTest, ListAtOfACompactedRevisionIsExpiredThoughTheWindowHasIt) {
+  Commit("/registry/p/a", "1");  // 2
+  Commit("/registry/p/b", "1");  // 3
+  Commit("/registry/q/a", "1");  // 4
+  ASSERT_TRUE(Await(*runtime_, engine_->Compact(3)));
+  EXPECT_LE(cache_->oldest_revision(), 2u);
+  EXPECT_EQ(ListAt("/registry/p/", 2), "Expired");
+  EXPECT_EQ(ListAt("/registry/p/", 3), "3: /registry/p/a=1@2 /registry/p/b=1@3");
+}
+
 TEST_F(CacheTest, StartLoadsWhatIsStored) {
   std::string folder = (std::filesystem::temp_directory_path() / "cache-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "auth/pki.h"
+#include "cli/flag_values.h"
 #include "cli/serving.h"
 #include "cli/stand_in.h"
 #include "cli/upstream_flags.h"
@@ -27,6 +28,7 @@ constexpr std::string_view kUsed[] = {
     "advertise-address", "anonymous-auth",  "api-audiences",     "authorization-mode", "bind-address",
     "cert-dir",          "client-ca-file",  "secure-port",       "service-account-issuer", "service-account-signing-key-file",
     "service-cluster-ip-range", "tls-cert-file", "tls-private-key-file", "v", "disable-admission-plugins", "enable-admission-plugins",
+    "etcd-compaction-interval", "token-auth-file",
 };
 // Watches may be open: they end cleanly at once, and nothing else is worth waiting for.
 constexpr Duration kShutdownGrace = std::chrono::milliseconds(30);
@@ -41,7 +43,6 @@ class KubeApiserver : public Serving {
 
   Task<Result<void>> Start() override {
     for (const std::string& other : flags_.Others(kUsed)) log_.V(1).Info("the flag has no effect here", {{"flag", "--" + other}});
-    CO_TRY(CheckModes());
     const std::string host = flags_.Get("bind-address", "0.0.0.0");
     const std::string address = (host.find(':') == host.npos ? host : "[" + host + "]") + ":" + flags_.Get("secure-port", "6443");
     CO_TRY_ASSIGN(std::unique_ptr<Listener> listener, runtime_.network().Listen(address));
@@ -73,15 +74,6 @@ class KubeApiserver : public Serving {
   }
 
  private:
-  Result<void> CheckModes() const {
-    for (const std::string& mode : flags_.List("authorization-mode")) {
-      if (mode != "RBAC" && mode != "Node") {
-        return Fail(SystemError("--authorization-mode " + mode + " is not there; it can be Node and RBAC"));
-      }
-    }
-    return {};
-  }
-
   Result<std::string> Read(std::string_view flag) const {
     const std::string path = flags_.Get(flag);
     if (path.empty()) return std::string();
@@ -123,7 +115,10 @@ class KubeApiserver : public Serving {
     options.advertise_port = static_cast<uint16_t>(std::atoi(std::string(address.substr(address.rfind(':') + 1)).c_str()));
     options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
     options.authority_certificate = authority_;
+    if (flags_.Has("authorization-mode")) options.authorization_modes = flags_.List("authorization-mode");
     options.admission_plugins = {flags_.List("enable-admission-plugins"), flags_.List("disable-admission-plugins")};
+    TRY_ASSIGN(options.static_tokens, ReadStaticTokens(flags_.Get("token-auth-file"), "--token-auth-file"));
+    TRY_ASSIGN(options.compaction_period, ReadInterval(flags_.Get("etcd-compaction-interval", "5m0s"), "--etcd-compaction-interval"));
     options.server.anonymous = flags_.Get("anonymous-auth", "true") == "true";
     TRY_ASSIGN(options.service_account_key, Read("service-account-signing-key-file"));
     options.tokens.issuer = flags_.Get("service-account-issuer", options.tokens.issuer);

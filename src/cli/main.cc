@@ -29,6 +29,7 @@ void AddUp(CLI::App& app, UpOptions& options) {
   flag("node", options.node, "auto, containerd or none: whether this machine is a node of the cluster")->capture_default_str();
   flag("sim-nodes", options.sim_nodes, "How many simulated nodes to add, at most 8192")
       ->check(CLI::Range(0, static_cast<int>(node::sim::kMostSimNodes)));
+  flag("sim-images", options.sim_images, "Images that simulated nodes can pull: beginnings of full names, comma separated; all without any")->delimiter(',');
   flag("containerd-socket", options.containerd_socket, "An existing containerd to use in place of our own");
   flag("kubeconfig", options.kubeconfig, "Where to write the administrator's kubeconfig (mode 0600)");
   flag("service-cidr", options.service_cidr, "Range of the services' addresses")->capture_default_str();
@@ -36,6 +37,12 @@ void AddUp(CLI::App& app, UpOptions& options) {
       ->delimiter(',')
       ->capture_default_str();
   flag("disable-admission-plugins", options.disable_admission_plugins, "Admission plugins not to run, comma separated")->delimiter(',');
+  flag("authorization-mode", options.authorization_mode, "Who decides what users may do: Node, RBAC, AlwaysAllow, comma separated, in this order")
+      ->delimiter(',')
+      ->capture_default_str();
+  flag("token-auth-file", options.token_auth_file, "A file of bearer tokens: token,user,uid,\"group1,group2\" on each line");
+  flag("compaction-interval", options.compaction_interval, "How long superseded revisions are kept at least, e.g. 5m0s; 0 keeps them for ever")
+      ->capture_default_str();
   flag("controllers", options.controllers, "Run the controllers")->capture_default_str();
   flag("scheduler", options.scheduler, "Run the scheduler")->capture_default_str();
   flag("verbosity", options.verbosity, "How much to log: 0, 2, 4 (each request), 6");

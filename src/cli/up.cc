@@ -11,6 +11,7 @@
 
 #include "auth/pki.h"
 #include "auth/request_signing.h"
+#include "cli/flag_values.h"
 #include "cli/serving.h"
 #include "cli/version.h"
 #include "controllers/controllers.h"
@@ -145,7 +146,10 @@ Task<Result<void>> Cluster::StartControlPlane() {
   options.advertise_port = PortOf(address_);
   options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
   options.authority_certificate = pki_.authority.certificate;
+  options.authorization_modes = options_.authorization_mode;
   options.admission_plugins = {options_.enable_admission_plugins, options_.disable_admission_plugins};
+  CO_TRY_ASSIGN(options.static_tokens, ReadStaticTokens(options_.token_auth_file, "--token-auth-file"));
+  CO_TRY_ASSIGN(options.compaction_period, ReadInterval(options_.compaction_interval, "--compaction-interval"));
   if (auto key = ReadFile(ServiceAccountKeyFile())) options.service_account_key = *key;
   options.save_key = [this](const std::string& pem) {
     if (auto written = WriteFileAtomically(ServiceAccountKeyFile(), pem, 0600); !written) {
@@ -221,6 +225,7 @@ void Cluster::StartClients() {
   if (options_.sim_nodes > 0) {
     node::sim::SimNodesOptions nodes;
     nodes.count = static_cast<size_t>(options_.sim_nodes);
+    nodes.images = options_.sim_images;
     auto client_for = [this](const std::string& node) { return ClientFor("system:node:" + node, {"system:nodes"}, "kubelet"); };
     sim_nodes_ = std::make_unique<node::sim::SimNodes>(runtime_, client_for, *informers_, nodes);
     sim_nodes_->Start();

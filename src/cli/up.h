@@ -17,11 +17,15 @@ struct UpOptions {
   std::string store = "rocksdb";         // rocksdb, memory
   std::string node = "auto";             // auto, containerd, none
   int sim_nodes = 0;
+  std::vector<std::string> sim_images;   // beginnings of the full names of images that they can pull; empty: all
   std::string containerd_socket;         // an existing containerd to use
   std::string kubeconfig;                // where the admin's is written; empty: DATA_DIR/admin.kubeconfig
   std::string service_cidr = "10.96.0.0/16";
   // As kube-apiserver's flags; a cluster made by kubeadm restricts its nodes, too.
   std::vector<std::string> enable_admission_plugins = {"NodeRestriction"}, disable_admission_plugins;
+  std::vector<std::string> authorization_mode = {"Node", "RBAC"};
+  std::string token_auth_file;           // bearer tokens and who they are, as kube-apiserver's
+  std::string compaction_interval = "5m0s";  // how long superseded revisions are kept at least; 0: for ever
   bool controllers = true;
   bool scheduler = true;
   int verbosity = 0;

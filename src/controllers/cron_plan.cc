@@ -52,13 +52,14 @@ Result<Recent> FindRecent(const CronJob& cron, const CronTiming& timing, WallTim
   }
   auto next = [&timing](int64_t after) { return timing.schedule.Next(after, timing.zone); };
   std::optional<int64_t> first = next(recent.earliest);
-  if (!first || now < *first) return recent;
-  std::optional<int64_t> second = next(*first);
-  if (!second || now < *second) {
+  if (first && now < *first) return recent;
+  std::optional<int64_t> second = first ? next(*first) : std::nullopt;
+  if (second && now < *second) {
     recent.latest = first;
     return recent;
   }
-  int64_t between = *second - *first;
+  // A schedule that never comes (31 February) is told so in the words for one that comes all the time.
+  int64_t between = second ? *second - *first : 0;
   if (between < 1) return Fail(BadRequestError("time difference between two schedules is less than 1 second"));
   recent.missed = (now - *first) / between + 1;
   // From a little before now on, so that a long sleep is no long search.

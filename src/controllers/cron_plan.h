@@ -25,7 +25,7 @@ struct DueTime {
   std::optional<int64_t> due;       // the latest time that has come since it last ran, in seconds since 1970
   bool many_missed = false;         // more than a hundred have
 };
-// BadRequest if the schedule has two runs within a second.
+// BadRequest if the schedule has two runs within a second, or none within five years.
 Result<DueTime> FindDueTime(const api::batch::v1::CronJob& cron, const CronTiming& timing, WallTime now);
 // Until it is to be looked at for the next run: a little later than that.
 Duration UntilNextRun(const api::batch::v1::CronJob& cron, const CronTiming& timing, WallTime now);

@@ -45,8 +45,8 @@ std::vector<Parameter> ListParameters() {
   return {
       Query("allowWatchBookmarks", "boolean", "A watch may send bookmarks: events that only tell how far it has come."),
       Query("continue", "string", "The token of the previous page: gives the next."),
-      Query("fieldSelector", "string", "Only objects whose fields are as said, e.g. metadata.name=x."),
-      Query("labelSelector", "string", "Only objects whose labels are as said, e.g. app=web,tier!=back."),
+      Query("fieldSelector", "string", "Narrows the list of returned objects to those whose fields are as said, e.g. metadata.name=x."),
+      Query("labelSelector", "string", "Narrows the list of returned objects to those whose labels are as said, e.g. app=web,tier!=back."),
       Query("limit", "integer", "The most objects a page may have."),
       Query("resourceVersion", "string",
             "The version that the answer must be as new as, or that a watch starts after."),
@@ -60,7 +60,7 @@ std::vector<Parameter> ListParameters() {
 
 std::vector<Parameter> WatchParameters() {
   auto parameters = ListParameters();
-  parameters.push_back(Query("watch", "boolean", "Sends changes as events instead of a list."));
+  parameters.push_back(Query("watch", "boolean", "Watch for changes to the described resources: they come as events, in place of a list."));
   return parameters;
 }
 

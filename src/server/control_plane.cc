@@ -26,8 +26,6 @@
 namespace homeostat::server {
 namespace {
 
-constexpr Duration kCompactionPeriod = std::chrono::minutes(5);
-
 // Served are the kinds that a default server of this version serves.
 bool IsServed(const schema::Kind& kind) { return kind.served_by_default && kind.feature_gate.empty(); }
 
@@ -74,20 +72,21 @@ class ControlPlane::Impl {
         allocations_(runtime, resources_, objects_),
         defaults_(kinds::DefaultHooks()),
         tokens_(runtime, objects_, options_.tokens),
+        static_tokens_(std::move(options_.static_tokens)),
         certificates_(runtime),
         nodes_(objects_, NodeRules),
         rbac_(objects_),
-        authorizer_({&masters_, &nodes_, &rbac_}),
-        rules_({&nodes_, &rbac_}),
+        authorizer_(Authorizers()),
+        rules_(RuleResolvers()),
         rights_(authorizer_, rbac_),
         server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, options_.log},
-                {&certificates_, &tokens_}, options_.server),
+                {&certificates_, &static_tokens_, &tokens_}, options_.server),
         definitions_(server_.parts(), LoopbackUser()),
         group_(runtime) {
     SetDecoders(cache_, resources_);
     KeepAuthorizersInStep();
     ServeDiscovery(server_);
-    ServeSubresources(server_, SubresourceParts{tokens_, rules_, authorizer_, [this] { return StoreHealth(); }});
+    ServeSubresources(server_, SubresourceParts{tokens_, static_tokens_, rules_, authorizer_, [this] { return StoreHealth(); }});
     server_.CountInto(metrics_);
     ServeOpenIdDocuments(server_, tokens_);
     ServeOpenApi(server_, options_.version.git_version);
@@ -99,6 +98,10 @@ class ControlPlane::Impl {
 
   Task<Result<void>> Start();
   admission::PluginParts AdmissionParts();
+  // The chosen ones, in their order; what is not known is left out, and refused by Start.
+  std::vector<auth::Authorizer*> Authorizers();
+  std::vector<auth::RuleResolver*> RuleResolvers();
+  Result<void> CheckModes() const;
   Task<void> MakeKey();
   Task<void> CompactFromTimeToTime();
   // Before the store is read in there is nothing to serve.
@@ -115,10 +118,12 @@ class ControlPlane::Impl {
   Allocations allocations_;
   schema::Defaults defaults_;
   auth::ServiceAccountTokens tokens_;
+  auth::StaticTokens static_tokens_;
   auth::CertificateAuthenticator certificates_;
   auth::MastersAuthorizer masters_;
   auth::NodeAuthorizer nodes_;
   auth::RbacAuthorizer rbac_;
+  auth::AlwaysAllowAuthorizer allow_all_;
   auth::UnionAuthorizer authorizer_;
   auth::UnionRuleResolver rules_;
   auth::UserRights rights_;
@@ -129,6 +134,34 @@ class ControlPlane::Impl {
   bool started_ = false;
   TaskGroup group_;
 };
+
+std::vector<auth::Authorizer*> ControlPlane::Impl::Authorizers() {
+  std::vector<auth::Authorizer*> chosen{&masters_};
+  for (const std::string& mode : options_.authorization_modes) {
+    if (mode == "Node") chosen.push_back(&nodes_);
+    if (mode == "RBAC") chosen.push_back(&rbac_);
+    if (mode == "AlwaysAllow") chosen.push_back(&allow_all_);
+  }
+  return chosen;
+}
+
+std::vector<auth::RuleResolver*> ControlPlane::Impl::RuleResolvers() {
+  std::vector<auth::RuleResolver*> chosen;
+  for (const std::string& mode : options_.authorization_modes) {
+    if (mode == "Node") chosen.push_back(&nodes_);
+    if (mode == "RBAC") chosen.push_back(&rbac_);
+    if (mode == "AlwaysAllow") chosen.push_back(&allow_all_);
+  }
+  return chosen;
+}
+
+Result<void> ControlPlane::Impl::CheckModes() const {
+  for (const std::string& mode : options_.authorization_modes) {
+    if (mode == "Node" || mode == "RBAC" || mode == "AlwaysAllow") continue;
+    return Fail(SystemError("--authorization-mode " + mode + " is not there; it can be Node, RBAC and AlwaysAllow"));
+  }
+  return {};
+}
 
 std::optional<std::string> ControlPlane::Impl::StoreHealth() const {
   if (started_) return std::nullopt;
@@ -184,11 +217,10 @@ Task<void> ControlPlane::Impl::MakeKey() {
   tokens_.SetKey(*key);
 }
 
-// Superseded revisions are kept for one to two periods: long enough for pages of a list and for watches that begin anew.
 Task<void> ControlPlane::Impl::CompactFromTimeToTime() {
   uint64_t before = options_.engine->revision();
   while (true) {
-    auto pause = Sleep(runtime_, kCompactionPeriod);
+    auto pause = Sleep(runtime_, options_.compaction_period);
     co_await std::move(pause);
     uint64_t now = options_.engine->revision();
     if (before > options_.engine->compacted_revision()) {
@@ -225,6 +257,7 @@ admission::PluginParts ControlPlane::Impl::AdmissionParts() {
 }
 
 Task<Result<void>> ControlPlane::Impl::Start() {
+  CO_TRY(CheckModes());
   CO_TRY(admission::AddPlugins(admission_, AdmissionParts(), options_.admission_plugins));
   auto load = cache_.Start();
   CO_TRY(co_await std::move(load));
@@ -242,7 +275,7 @@ Task<Result<void>> ControlPlane::Impl::Start() {
     CO_TRY_ASSIGN(auto key, auth::SigningKey::Load(options_.service_account_key));
     tokens_.SetKey(std::move(key));
   }
-  group_.Spawn(CompactFromTimeToTime());
+  if (options_.compaction_period > Duration::zero()) group_.Spawn(CompactFromTimeToTime());
   started_ = true;
   co_return Done();
 }

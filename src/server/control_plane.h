@@ -9,6 +9,7 @@
 #include "admission/plugins.h"
 #include "auth/rbac.h"
 #include "auth/service_account_tokens.h"
+#include "auth/static_tokens.h"
 #include "cache/cache.h"
 #include "homeostat/base/log.h"
 #include "homeostat/base/runtime.h"
@@ -23,8 +24,13 @@ struct ControlPlaneOptions {
   cache::Options cache;
   ApiServerOptions server;
   auth::TokenOptions tokens;
+  auth::StaticTokens static_tokens;            // bearer tokens known beside those of service accounts
+  // Who decides, one after the other: Node, RBAC, AlwaysAllow. system:masters may do everything before any of them is asked. Checked by Start.
+  std::vector<std::string> authorization_modes = {"Node", "RBAC"};
   admission::PluginChoice admission_plugins;   // beside those that are on by default; checked by Start
   Logger log;
+  // Superseded revisions are kept for one to two such periods: for pages of a list and for watches that begin anew. 0: for ever.
+  Duration compaction_period = std::chrono::minutes(5);
   std::string service_cidr = "10.96.0.0/16";
   std::string advertise_address = "127.0.0.1"; // of the Service `kubernetes`
   uint16_t advertise_port = 6443;

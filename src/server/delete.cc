@@ -182,7 +182,9 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
     outcome.pending = true;
     co_return outcome;
   }
-  if (plan.action != DeletePlan::Action::kRemove) {
+  // One that is marked already is not written again, or two that watch it could go on deleting it for ever.
+  const bool marks = plan.action != DeletePlan::Action::kRemove && !object::Equal(plan.marked, object);
+  if (marks) {
     outcome.object = plan.marked;
     outcome.document = context.work;
     if (!options.dry_run) {
@@ -193,8 +195,8 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
       outcome.object = outcome.document->root();
       context.arena().Keep(outcome.document);
     }
-    if (plan.action == DeletePlan::Action::kMark) co_return outcome;
   }
+  if (plan.action == DeletePlan::Action::kMark) co_return outcome;
   outcome.removed = true;
   if (options.dry_run) co_return outcome;
   auto remove = StoreRemoval(context, context.storage(), *entry, MakeWriteInfo(context, ""));

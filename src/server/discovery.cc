@@ -344,10 +344,15 @@ void ServeDiscovery(ApiServer& server) {
     response.headers.Set("Vary", "Accept");
     return response;
   };
+  // With a slash at the end they are the same documents.
   server.HandlePath("/api", [root](const PathRequest& request) { return AnswerNow(root(request, true)); });
   server.HandlePath("/apis", [root](const PathRequest& request) { return AnswerNow(root(request, false)); });
-  server.HandlePath("/api/", [&resources](const PathRequest& request) { return AnswerNow(CoreDocument(resources, request)); });
-  server.HandlePath("/apis/", [&resources](const PathRequest& request) { return AnswerNow(GroupDocument(resources, request)); });
+  server.HandlePath("/api/", [root, &resources](const PathRequest& request) {
+    return AnswerNow(request.info.path == "/api/" ? root(request, true) : CoreDocument(resources, request));
+  });
+  server.HandlePath("/apis/", [root, &resources](const PathRequest& request) {
+    return AnswerNow(request.info.path == "/apis/" ? root(request, false) : GroupDocument(resources, request));
+  });
 }
 
 }  // namespace homeostat::server

@@ -233,7 +233,10 @@ Value StatusValue(object::Arena& arena, const Status& status) {
   builder.set_reason(status.reason());
   builder.set_code(status.code());
   const StatusDetails& details = status.details();
-  if (!details.empty() || details.shown || status.has_details()) {
+  if (!details.continue_token.empty()) builder.mutable_metadata().set_continue(details.continue_token);
+  // A token is all that the details of an expired list are there for.
+  const bool given = status.has_details() && details.continue_token.empty();
+  if (!details.empty() || details.shown || given) {
     auto target = builder.mutable_details();
     if (!details.name.empty()) target.set_name(details.name);
     if (!details.group.empty()) target.set_group(details.group);

@@ -63,6 +63,40 @@ TEST_F(WritesTest, DryRunsShowTheVersionThatWasSent) {
   EXPECT_EQ(made.Text({"metadata", "resourceVersion"}), "7");
 }
 
+TEST_F(WritesTest, WhatIsOnItsWayAlreadyIsNotMarkedAgain) {
+  Make(kMaps, R"({"metadata":{"name":"m","finalizers":["a.b/c"]}})");
+  TestAnswer first = Ask("DELETE", std::string(kMaps) + "/m");
+  EXPECT_EQ(first.code, 200);
+  EXPECT_FALSE(first.Text({"metadata", "deletionTimestamp"}).empty());
+  TestAnswer again = Ask("DELETE", std::string(kMaps) + "/m?gracePeriodSeconds=0");
+  EXPECT_EQ(again.code, 200);
+  EXPECT_EQ(again.Text({"metadata", "resourceVersion"}), first.Text({"metadata", "resourceVersion"}));
+  EXPECT_EQ(Ask("GET", std::string(kMaps) + "/m").Text({"metadata", "resourceVersion"}), first.Text({"metadata", "resourceVersion"}));
+}
+
+TEST_F(WritesTest, AnExpiredListCanBeTakenUpAgain) {
+  for (const char* name : {"a", "b", "c"}) Make(kMaps, R"({"metadata":{"name":")" + std::string(name) + R"("}})");
+  std::string token = Ask("GET", std::string(kMaps) + "?limit=1").Text({"metadata", "continue"});
+  for (const char* name : {"d", "e", "f"}) {
+    Make(kMaps, R"({"metadata":{"name":")" + std::string(name) + R"("}})");
+    runtime->RunFor(std::chrono::minutes(5));
+  }
+  TestAnswer expired = Ask("GET", std::string(kMaps) + "?limit=1&continue=" + token);
+  EXPECT_EQ(expired.code, 410);
+  EXPECT_EQ(expired.Text({"reason"}), "Expired");
+  EXPECT_FALSE(expired.Get({"details"}));
+  TestAnswer rest = Ask("GET", std::string(kMaps) + "?continue=" + expired.Text({"metadata", "continue"}));
+  ASSERT_EQ(rest.Get({"items"}).size(), 5u);
+  EXPECT_EQ(rest.Get({"items"}).At(0).Path({"metadata", "name"}).AsString(), "b");
+}
+
+TEST_F(WritesTest, DiscoveryIsTheSameWithASlashAtTheEnd) {
+  EXPECT_EQ(Ask("GET", "/api/").Text({"kind"}), "APIVersions");
+  EXPECT_EQ(Ask("GET", "/apis/").Text({"kind"}), "APIGroupList");
+  EXPECT_EQ(Ask("GET", "/api/v1/").Text({"kind"}), "APIResourceList");
+  EXPECT_EQ(Ask("GET", "/apis/apps/").Text({"kind"}), "APIGroup");
+}
+
 TEST_F(WritesTest, ObjectsOfAnotherLifeAreLeftAlone) {
   Make(kMaps, R"({"metadata":{"name":"m"}})");
   std::string uid = Ask("GET", std::string(kMaps) + "/m").Text({"metadata", "uid"});

@@ -37,7 +37,7 @@ check_help() {
   fails grep -q '^ *--insecure-port' "$folder/help"
   fails "$assets/kube-apiserver" --no-such-flag=1 2>"$folder/error"
   contains "$(cat "$folder/error")" "unknown flag: --no-such-flag"
-  fails "$assets/kube-apiserver" --authorization-mode=AlwaysAllow --secure-port="$port" 2>"$folder/error"
+  fails "$assets/kube-apiserver" --authorization-mode=ABAC --secure-port="$port" 2>"$folder/error"
 }
 check_etcd() {
   contains "$(curl -s "http://127.0.0.1:$etcd_port/health")" '"health":"true"'

@@ -39,6 +39,8 @@ struct SimNodesOptions {
   Duration stop_delay = std::chrono::milliseconds(100);   // from its deletion to its end; less if its grace period is
   bool events = true;                                     // Pulled, Created, Started, Killing
   int workers = 16;
+  // Beginnings of the full names of images that can be pulled, e.g. "registry.k8s.io/"; empty: all can.
+  std::vector<std::string> images;
 };
 
 // Each node registers, renews its lease and writes of its pods under its own name. They share one informer of pods, instead of a
@@ -93,13 +95,22 @@ class SimNodes {
   Task<Result<void>> EndRun(object::DocumentPtr pod, std::string key, int32_t code);
   void BeginRun(PodState& state);
   Task<Result<void>> WriteStatus(size_t node, object::DocumentPtr pod);
+  // A new pod: refused, or its containers are being made.
+  Task<Result<sdk::ReconcileOutcome>> Admit(object::DocumentPtr pod, std::string key);
+  // When start_delay is over, or an image may have come: its containers run, or wait for their images.
+  Task<Result<sdk::ReconcileOutcome>> Begin(object::DocumentPtr pod, std::string key);
+  Task<Result<sdk::ReconcileOutcome>> GoOn(object::DocumentPtr pod, std::string key);
+  // What others changed may have to show in the status: the generation, readiness gates.
+  Task<Result<void>> Follow(object::DocumentPtr pod, std::string key);
+  // Of the node's pods that have begun and not ended, but this one.
+  std::vector<object::DocumentPtr> OthersOn(size_t node, const std::string& key) const;
   PodState& StateFor(const std::string& key, const api::core::v1::Pod& pod, size_t node);
   void Forget(const std::string& key);
   void AssignIp(PodState& state, const api::core::v1::Pod& pod);
   std::string PodIp(size_t node, size_t last) const;
   std::string Now() const;
   void Event(size_t node, const object::Value& pod, const std::string& field_path, std::string_view reason,
-             std::string message);
+             std::string message, std::string_view type = "Normal");
   void StartedEvents(const PodState& state, const api::core::v1::Pod& pod);
 
   Runtime& runtime_;

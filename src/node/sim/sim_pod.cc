@@ -17,7 +17,11 @@ using api::core::v1::Pod;
 using api::core::v1::PodBuilder;
 using api::core::v1::PodStatusBuilder;
 
-enum class ContainerStage : uint8_t { kCreating, kRunning, kCrashed, kTerminated };
+enum class ContainerStage : uint8_t { kCreating, kNoImage, kRunning, kCrashed, kTerminated };
+
+bool IsWaiting(ContainerStage stage) { return stage == ContainerStage::kCreating || stage == ContainerStage::kNoImage; }
+
+bool HasImage(const SimPodFacts& facts, std::string_view image) { return !facts.has_image || facts.has_image(FullImageName(image)); }
 
 bool IsSidecar(const Container& container) { return container.restart_policy() == "Always"; }
 
@@ -42,8 +46,14 @@ void AddMounts(ContainerStatusBuilder& status, const Container& container) {
 void FillContainer(ContainerStatusBuilder status, const Container& container, ContainerStage stage,
                    const SimPodFacts& facts, int32_t restarts) {
   status.set_name(container.name());
-  if (stage == ContainerStage::kCreating) {
-    status.mutable_state().mutable_waiting().set_reason("ContainerCreating");
+  if (IsWaiting(stage)) {
+    auto waiting = status.mutable_state().mutable_waiting();
+    if (stage == ContainerStage::kNoImage && !HasImage(facts, container.image())) {
+      std::string image(container.image());
+      waiting.set_reason("ImagePullBackOff").set_message("Back-off pulling image \"" + image + "\": ErrImagePull: " + image + ": not found");
+    } else {
+      waiting.set_reason("ContainerCreating");
+    }
     status.set_image(container.image());
     status.mutable_last_state();
     status.set_started(false);
@@ -85,7 +95,7 @@ void FillContainers(PodStatusBuilder& status, const Pod& pod, ContainerStage sta
   for (Container container : pod.spec().init_containers()) {
     ContainerStage own = stage;
     if (stage == ContainerStage::kCrashed) own = ContainerStage::kRunning;
-    if (!IsSidecar(container) && stage != ContainerStage::kCreating) own = ContainerStage::kTerminated;
+    if (!IsSidecar(container) && !IsWaiting(stage)) own = ContainerStage::kTerminated;
     SimPodFacts init = facts;
     init.exit_code = 0;
     init.exit_time = facts.started_at;
@@ -132,9 +142,9 @@ std::string UnreadyGates(const Pod& pod) {
 
 std::vector<Condition> Conditions(const Pod& pod, ContainerStage stage, bool completed) {
   std::vector<Condition> conditions;
-  bool sandbox = stage == ContainerStage::kRunning || stage == ContainerStage::kCrashed;
+  bool sandbox = stage == ContainerStage::kNoImage || stage == ContainerStage::kRunning || stage == ContainerStage::kCrashed;
   conditions.push_back({"PodReadyToStartContainers", sandbox ? "True" : "False", "", ""});
-  bool initialized = stage != ContainerStage::kCreating || pod.spec().init_containers().empty();
+  bool initialized = !IsWaiting(stage) || pod.spec().init_containers().empty();
   if (initialized) {
     conditions.push_back({"Initialized", "True", completed ? "PodCompleted" : "", ""});
   } else {
@@ -196,6 +206,7 @@ object::DocumentPtr Write(object::DocumentPtr document, ContainerStage stage, st
   bool completed = phase == "Succeeded";
   SetConditions(status, pod, Conditions(pod, stage, completed), facts.now);
   status.set_phase(phase);
+  if (facts.failure) status.set_reason(facts.failure->reason).set_message(facts.failure->message);
   if (pod.metadata().generation() > 0) status.set_observed_generation(pod.metadata().generation());
   status.clear_host_ips();
   status.set_host_ip(facts.host_ip).add_host_ips().set_ip(facts.host_ip);
@@ -232,6 +243,9 @@ SimStage StageOf(const Pod& pod) {
   std::string_view phase = pod.status().phase();
   if (phase == "Succeeded" || phase == "Failed") return SimStage::kFinished;
   if (pod.status().start_time().empty()) return SimStage::kNew;
+  for (auto status : pod.status().container_statuses()) {
+    if (status.state().waiting().reason() == "ImagePullBackOff") return SimStage::kNoImage;
+  }
   if (phase != "Running") return SimStage::kCreating;
   for (auto status : pod.status().container_statuses()) {
     if (status.state().waiting().reason() == "CrashLoopBackOff") return SimStage::kCrashed;
@@ -245,8 +259,10 @@ object::DocumentPtr WithStage(object::DocumentPtr pod, SimStage stage, const Sim
       return Write(std::move(pod), ContainerStage::kRunning, "Running", facts);
     case SimStage::kCrashed:
       return Write(std::move(pod), ContainerStage::kCrashed, "Running", facts);
+    case SimStage::kNoImage:
+      return Write(std::move(pod), ContainerStage::kNoImage, "Pending", facts);
     case SimStage::kFinished:
-      return Write(std::move(pod), ContainerStage::kTerminated, facts.exit_code == 0 ? "Succeeded" : "Failed", facts);
+      return Write(std::move(pod), ContainerStage::kTerminated, facts.exit_code == 0 && !facts.failure ? "Succeeded" : "Failed", facts);
     default:
       return Write(std::move(pod), ContainerStage::kCreating, "Pending", facts);
   }
@@ -254,6 +270,61 @@ object::DocumentPtr WithStage(object::DocumentPtr pod, SimStage stage, const Sim
 
 object::DocumentPtr WithStopped(object::DocumentPtr pod, const SimPodFacts& facts) {
   return Write(std::move(pod), ContainerStage::kTerminated, facts.exit_code == 0 ? "Succeeded" : "Failed", facts);
+}
+
+object::DocumentPtr WithRefusal(object::DocumentPtr document, const SimPodFacts& facts) {
+  Pod pod(document->root());
+  PodBuilder builder{schema::Subtree(document)};
+  auto status = builder.mutable_status();
+  status.set_phase("Failed").set_reason(facts.failure->reason).set_message("Pod was rejected: " + facts.failure->message);
+  if (pod.metadata().generation() > 0) status.set_observed_generation(pod.metadata().generation());
+  if (pod.status().start_time().empty()) status.set_start_time(facts.now);
+  return builder.Freeze();
+}
+
+std::optional<SimFailure> RefuseHostPorts(const Pod& pod, const std::vector<Pod>& others) {
+  struct HostPort {
+    int32_t port;
+    std::string_view protocol, ip;
+  };
+  auto ports = [](const Pod& of) {
+    std::vector<HostPort> found;
+    for (Container container : of.spec().containers()) {
+      for (auto port : container.ports()) {
+        std::string_view ip = port.host_ip() == "0.0.0.0" ? std::string_view() : port.host_ip();
+        if (port.host_port() != 0) found.push_back({port.host_port(), port.protocol(), ip});
+      }
+    }
+    return found;
+  };
+  const std::vector<HostPort> wanted = ports(pod);
+  for (const Pod& other : others) {
+    for (const HostPort& taken : ports(other)) {
+      for (const HostPort& own : wanted) {
+        bool same_ip = own.ip == taken.ip || own.ip.empty() || taken.ip.empty();
+        if (!same_ip || own.port != taken.port || own.protocol != taken.protocol) continue;
+        return SimFailure{"NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> MissingImage(const Pod& pod, const SimPodFacts& facts) {
+  for (const auto& list : {pod.spec().init_containers(), pod.spec().containers()}) {
+    for (Container container : list) {
+      if (!HasImage(facts, container.image())) return std::string(container.image());
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Duration> LeftOfDeadline(const Pod& pod, WallTime now) {
+  if (!pod.spec().has_active_deadline_seconds() || pod.status().start_time().empty()) return std::nullopt;
+  auto start = object::ParseTime(pod.status().start_time());
+  if (!start) return std::nullopt;
+  Duration left = start->ToClock() + std::chrono::seconds(pod.spec().active_deadline_seconds()) - now;
+  return std::max(left, Duration(0));
 }
 
 bool Restarts(const Pod& pod, int32_t exit_code) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "homeostat/object/json.h"
+#include "homeostat/object/time.h"
 #include "homeostat/schema/conform.h"
 
 namespace homeostat::node::sim {
@@ -10,12 +11,7 @@ namespace {
 
 using api::core::v1::Pod;
 
-object::DocumentPtr MakePod(std::string_view metadata, std::string_view spec, std::string_view status = "") {
-  std::string json =
-      R"({"metadata":{"namespace":"default","name":"web","uid":"u","generation":1)" + std::string(metadata) +
-      R"(},"spec":{"restartPolicy":"Always","containers":[{"name":"c","image":"nginx:1.27"}])" + std::string(spec) +
-      R"(},"status":{"phase":"Pending","qosClass":"BestEffort","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}])" +
-      std::string(status) + "}}";
+object::DocumentPtr ParsePod(const std::string& json) {
   auto document = object::ParseJsonDocument(json);
   EXPECT_TRUE(document) << json;
   schema::ConformReport report;
@@ -23,6 +19,15 @@ object::DocumentPtr MakePod(std::string_view metadata, std::string_view spec, st
   EXPECT_TRUE(conformed) << conformed.error().message();
   (*document)->set_root(*conformed);
   return *document;
+}
+
+object::DocumentPtr MakePod(std::string_view metadata, std::string_view spec, std::string_view status = "") {
+  std::string json =
+      R"({"metadata":{"namespace":"default","name":"web","uid":"u","generation":1)" + std::string(metadata) +
+      R"(},"spec":{"restartPolicy":"Always","containers":[{"name":"c","image":"nginx:1.27"}])" + std::string(spec) +
+      R"(},"status":{"phase":"Pending","qosClass":"BestEffort","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}])" +
+      std::string(status) + "}}";
+  return ParsePod(json);
 }
 
 SimPodFacts Facts() {
@@ -110,6 +115,60 @@ TEST(SimPod, CrashedContainersWaitAndAreCounted) {
   EXPECT_EQ(CrashBackoff(1), seconds(10));
   EXPECT_EQ(CrashBackoff(3), seconds(40));
   EXPECT_EQ(CrashBackoff(50), seconds(300));
+}
+
+TEST(SimPod, WaitsForImagesThatAreNotThere) {
+  SimPodFacts facts = Facts();
+  facts.has_image = [](std::string_view image) { return image.starts_with("registry.k8s.io/"); };
+  object::DocumentPtr pod = MakePod("", "");
+  EXPECT_EQ(MissingImage(Pod(pod->root()), facts), "nginx:1.27");
+  EXPECT_FALSE(MissingImage(Pod(pod->root()), Facts()).has_value());
+  object::DocumentPtr waiting = WithStage(pod, SimStage::kNoImage, facts);
+  Pod written(waiting->root());
+  EXPECT_EQ(written.status().phase(), "Pending");
+  EXPECT_EQ(written.status().container_statuses()[0].state().waiting().reason(), "ImagePullBackOff");
+  EXPECT_EQ(written.status().pod_ip(), "10.64.0.2");
+  EXPECT_EQ(StageOf(written), SimStage::kNoImage);
+}
+
+TEST(SimPod, FailsWhenItsDeadlineHasPassed) {
+  auto now = object::ParseTime("2026-01-01T00:00:09Z")->ToClock();
+  object::DocumentPtr endless = MakePod("", "", R"(,"startTime":"2026-01-01T00:00:05Z")");
+  EXPECT_FALSE(LeftOfDeadline(Pod(endless->root()), now).has_value());
+  EXPECT_FALSE(LeftOfDeadline(Pod(MakePod("", R"(,"activeDeadlineSeconds":5)")->root()), now).has_value());
+  object::DocumentPtr limited = MakePod("", R"(,"activeDeadlineSeconds":5)", R"(,"startTime":"2026-01-01T00:00:05Z")");
+  EXPECT_EQ(LeftOfDeadline(Pod(limited->root()), now), std::chrono::seconds(1));
+  EXPECT_EQ(LeftOfDeadline(Pod(limited->root()), now + std::chrono::hours(1)), Duration(0));
+  SimPodFacts facts = Facts();
+  facts.failure = SimFailure{"DeadlineExceeded", "too long"};
+  object::DocumentPtr ended = WithStage(limited, SimStage::kFinished, facts);
+  EXPECT_EQ(Pod(ended->root()).status().phase(), "Failed");
+  EXPECT_EQ(Pod(ended->root()).status().reason(), "DeadlineExceeded");
+  EXPECT_EQ(Pod(ended->root()).status().message(), "too long");
+}
+
+TEST(SimPod, RefusesHostPortsThatAreTaken) {
+  auto with = [](const std::string& port) { return ParsePod(R"({"spec":{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80,)" + port + "}]}]}}"); };
+  struct Case {
+    const char *own, *other;
+    bool refused;
+  };
+  for (const Case& c : {Case{R"("hostPort":8080,"protocol":"TCP")", R"("hostPort":8080,"protocol":"TCP")", true},
+                        Case{R"("hostPort":8080,"protocol":"TCP")", R"("hostPort":8081,"protocol":"TCP")", false},
+                        Case{R"("hostPort":8080,"protocol":"TCP")", R"("hostPort":8080,"protocol":"UDP")", false},
+                        Case{R"("hostPort":8080,"protocol":"TCP","hostIP":"10.0.0.1")", R"("hostPort":8080,"protocol":"TCP","hostIP":"10.0.0.2")", false},
+                        Case{R"("hostPort":8080,"protocol":"TCP","hostIP":"10.0.0.1")", R"("hostPort":8080,"protocol":"TCP","hostIP":"0.0.0.0")", true},
+                        Case{R"("protocol":"TCP")", R"("protocol":"TCP")", false}}) {
+    object::DocumentPtr own = with(c.own), other = with(c.other);
+    auto refusal = RefuseHostPorts(Pod(own->root()), {Pod(other->root())});
+    EXPECT_EQ(refusal.has_value(), c.refused) << c.own << " " << c.other;
+  }
+  SimPodFacts facts = Facts();
+  facts.failure = SimFailure{"NodePorts", "no ports"};
+  object::DocumentPtr refused = WithRefusal(MakePod("", ""), facts);
+  EXPECT_EQ(Pod(refused->root()).status().phase(), "Failed");
+  EXPECT_EQ(Pod(refused->root()).status().message(), "Pod was rejected: no ports");
+  EXPECT_EQ(StageOf(Pod(refused->root())), SimStage::kFinished);
 }
 
 TEST(SimPod, ReadinessGatesAndOthersConditionsAreKept) {

@@ -13,6 +13,18 @@ namespace {
 
 std::string FieldPath(std::string_view container) { return "spec.containers{" + std::string(container) + "}"; }
 
+// What a process ends with that SIGKILL ended.
+constexpr int32_t kKilled = 137;
+
+bool UsesHostPorts(const Pod& pod) {
+  for (Container container : pod.spec().containers()) {
+    for (auto port : container.ports()) {
+      if (port.host_port() != 0) return true;
+    }
+  }
+  return false;
+}
+
 // The times of the containers that an earlier process started.
 void Restore(const Pod& pod, SimPodFacts& facts) {
   for (auto status : pod.status().container_statuses()) {
@@ -38,6 +50,11 @@ SimNodes::PodState& SimNodes::StateFor(const std::string& key, const Pod& pod, s
   state.stage = StageOf(pod);
   state.since = runtime_.Now();
   state.facts.host_ip = nodes_[node].ip;
+  if (!options_.images.empty()) {
+    state.facts.has_image = [this](std::string_view image) {
+      return std::ranges::any_of(options_.images, [&](const std::string& prefix) { return image.starts_with(prefix); });
+    };
+  }
   Restore(pod, state.facts);
   for (const auto& list : {pod.status().init_container_statuses(), pod.status().container_statuses()}) {
     for (auto status : list) {
@@ -99,11 +116,11 @@ void SimNodes::Forget(const std::string& key) {
 }
 
 void SimNodes::Event(size_t node, const object::Value& pod, const std::string& field_path, std::string_view reason,
-                     std::string message) {
+                     std::string message, std::string_view type) {
   if (!options_.events) return;
   NodeState& state = nodes_[node];
   if (!state.events) state.events = std::make_unique<sdk::EventRecorder>(runtime_, *state.client, "kubelet", state.name);
-  state.events->Record(Pod::SchemaKind(), pod, "Normal", reason, std::move(message), field_path);
+  state.events->Record(Pod::SchemaKind(), pod, type, reason, std::move(message), field_path);
 }
 
 void SimNodes::StartedEvents(const PodState& state, const Pod& pod) {
@@ -177,32 +194,116 @@ Task<Result<void>> SimNodes::EndRun(object::DocumentPtr document, std::string ke
   co_return entered;
 }
 
+std::vector<object::DocumentPtr> SimNodes::OthersOn(size_t node, const std::string& key) const {
+  std::vector<object::DocumentPtr> others;
+  for (const auto& [other, state] : states_) {
+    if (state.node != node || other == key || state.stage == SimStage::kNew || state.stage == SimStage::kFinished) continue;
+    if (object::DocumentPtr pod = pods_.Get(other)) others.push_back(std::move(pod));
+  }
+  return others;
+}
+
+Task<Result<sdk::ReconcileOutcome>> SimNodes::Admit(object::DocumentPtr document, std::string key) {
+  PodState& state = states_.at(key);
+  Pod pod(document->root());
+  sdk::ReconcileOutcome outcome;
+  std::optional<SimFailure> refusal;
+  if (UsesHostPorts(pod)) {
+    std::vector<object::DocumentPtr> held = OthersOn(state.node, key);
+    std::vector<Pod> others;
+    for (const object::DocumentPtr& other : held) others.emplace_back(other->root());
+    refusal = RefuseHostPorts(pod, others);
+  }
+  if (!refusal) {
+    auto enter = Enter(document, key, SimStage::kCreating);
+    CO_TRY(co_await std::move(enter));
+    outcome.requeue_after = options_.start_delay;
+    co_return outcome;
+  }
+  state.facts.failure = refusal;
+  state.facts.now = Now();
+  auto write = WriteStatus(state.node, WithRefusal(document, state.facts));
+  CO_TRY(co_await std::move(write));
+  state.stage = SimStage::kFinished;
+  Event(state.node, pod.Raw(), "", refusal->reason, refusal->message, "Warning");
+  co_return outcome;
+}
+
+Task<Result<sdk::ReconcileOutcome>> SimNodes::Begin(object::DocumentPtr document, std::string key) {
+  PodState& state = states_.at(key);
+  Pod pod(document->root());
+  sdk::ReconcileOutcome outcome;
+  AssignIp(state, pod);
+  if (state.facts.pod_ip.empty()) co_return Fail(SystemError("no address is left on node " + nodes_[state.node].name));
+  if (std::optional<std::string> missing = MissingImage(pod, state.facts)) {
+    const bool first = state.stage != SimStage::kNoImage;
+    if (!first) {
+      auto follow = Follow(document, key);
+      CO_TRY(co_await std::move(follow));
+      co_return outcome;
+    }
+    auto enter = Enter(document, key, SimStage::kNoImage);
+    CO_TRY(co_await std::move(enter));
+    Event(state.node, pod.Raw(), "", "Failed", "Failed to pull image \"" + *missing + "\": " + *missing + ": not found", "Warning");
+    co_return outcome;
+  }
+  BeginRun(state);
+  auto enter = Enter(document, key, SimStage::kRunning);
+  CO_TRY(co_await std::move(enter));
+  StartedEvents(state, pod);
+  if (std::optional<ExitPlan> plan = ReadExitPlan(pod)) outcome.requeue_after = plan->after;
+  co_return outcome;
+}
+
+Task<Result<void>> SimNodes::Follow(object::DocumentPtr document, std::string key) {
+  PodState& state = states_.at(key);
+  Pod pod(document->root());
+  if (pod.metadata().generation() == pod.status().observed_generation() && pod.spec().readiness_gates().empty()) co_return Done();
+  state.facts.now = Now();
+  object::DocumentPtr changed = WithStage(document, state.stage, state.facts);
+  if (object::Equal(Pod(changed->root()).status().Raw(), pod.status().Raw())) co_return Done();
+  auto write = WriteStatus(state.node, changed);
+  co_return co_await std::move(write);
+}
+
 Task<Result<sdk::ReconcileOutcome>> SimNodes::Advance(object::DocumentPtr document, std::string key) {
+  PodState& state = states_.at(key);
+  Pod pod(document->root());
+  std::optional<Duration> left;
+  if (state.stage != SimStage::kNew && state.stage != SimStage::kFinished) left = LeftOfDeadline(pod, runtime_.WallNow());
+  if (left && *left == Duration(0)) {
+    state.facts.failure = SimFailure{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"};
+    state.facts.exit_code = kKilled;
+    state.facts.exit_time = Now();
+    auto enter = Enter(document, key, SimStage::kFinished);
+    CO_TRY(co_await std::move(enter));
+    co_return sdk::ReconcileOutcome{};
+  }
+  auto step = GoOn(document, key);
+  CO_TRY_ASSIGN(sdk::ReconcileOutcome outcome, co_await std::move(step));
+  const bool soonest = left && (!outcome.requeue_after || *left < *outcome.requeue_after);
+  if (soonest && state.stage != SimStage::kFinished) outcome.requeue_after = *left;
+  co_return outcome;
+}
+
+Task<Result<sdk::ReconcileOutcome>> SimNodes::GoOn(object::DocumentPtr document, std::string key) {
   PodState& state = states_.at(key);
   Pod pod(document->root());
   Duration elapsed = runtime_.Now() - state.since;
   sdk::ReconcileOutcome outcome;
   switch (state.stage) {
     case SimStage::kNew: {
-      auto enter = Enter(document, key, SimStage::kCreating);
-      CO_TRY(co_await std::move(enter));
-      outcome.requeue_after = options_.start_delay;
-      co_return outcome;
+      auto admit = Admit(document, key);
+      co_return co_await std::move(admit);
     }
-    case SimStage::kCreating: {
-      if (elapsed < options_.start_delay) {
+    case SimStage::kCreating:
+    case SimStage::kNoImage: {
+      if (state.stage == SimStage::kCreating && elapsed < options_.start_delay) {
         outcome.requeue_after = options_.start_delay - elapsed;
         co_return outcome;
       }
-      AssignIp(state, pod);
-      if (state.facts.pod_ip.empty())
-        co_return Fail(SystemError("no address is left on node " + nodes_[state.node].name));
-      BeginRun(state);
-      auto enter = Enter(document, key, SimStage::kRunning);
-      CO_TRY(co_await std::move(enter));
-      StartedEvents(state, pod);
-      if (std::optional<ExitPlan> plan = ReadExitPlan(pod)) outcome.requeue_after = plan->after;
-      co_return outcome;
+      auto begin = Begin(document, key);
+      co_return co_await std::move(begin);
     }
     case SimStage::kRunning: {
       std::optional<ExitPlan> plan = ReadExitPlan(pod);
@@ -214,15 +315,8 @@ Task<Result<sdk::ReconcileOutcome>> SimNodes::Advance(object::DocumentPtr docume
         co_return outcome;
       }
       if (plan) outcome.requeue_after = plan->after - elapsed;
-      // What others changed may have to show in the status: the generation, readiness gates.
-      if (pod.metadata().generation() != pod.status().observed_generation() || !pod.spec().readiness_gates().empty()) {
-        state.facts.now = Now();
-        object::DocumentPtr changed = WithStage(document, SimStage::kRunning, state.facts);
-        if (!object::Equal(Pod(changed->root()).status().Raw(), pod.status().Raw())) {
-          auto write = WriteStatus(state.node, changed);
-          CO_TRY(co_await std::move(write));
-        }
-      }
+      auto follow = Follow(document, key);
+      CO_TRY(co_await std::move(follow));
       co_return outcome;
     }
     case SimStage::kCrashed: {

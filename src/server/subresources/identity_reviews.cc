@@ -1,4 +1,6 @@
 // SelfSubjectReview (who am I?) and TokenReview (whose token is this?).
+#include <algorithm>
+
 #include "homeostat/api/authentication/v1.h"
 #include "homeostat/api/authentication/v1_builders.h"
 #include "server/metadata.h"
@@ -32,18 +34,30 @@ Result<http::Response> AnswerSelf(RequestContext& context) {
   return AnswerReview(context, review.FreezeInto(context.arena()));
 }
 
-Result<http::Response> AnswerToken(RequestContext& context, auth::ServiceAccountTokens& tokens) {
+// A token that is good in itself is so for every audience of the API itself.
+Result<auth::ServiceAccountTokens::Verified> VerifyToken(const SubresourceParts& parts, std::string_view token, const std::vector<std::string>& audiences) {
+  const User* user = parts.static_tokens.Find(token);
+  if (user == nullptr) return parts.tokens.Verify(token, audiences);
+  auth::ServiceAccountTokens::Verified verified{*user, {}};
+  for (const std::string& audience : parts.tokens.options().api_audiences) {
+    if (std::ranges::find(audiences, audience) != audiences.end()) verified.audiences.push_back(audience);
+  }
+  if (verified.audiences.empty()) return parts.tokens.Verify(token, audiences);
+  return verified;
+}
+
+Result<http::Response> AnswerToken(RequestContext& context, const SubresourceParts& parts) {
   TRY_ASSIGN(Value body, DecodeReview(context));
   v1::TokenReview asked(body);
   if (asked.spec().token().empty()) return Fail(BadRequestError("token is required for TokenReview in authentication"));
   std::vector<std::string> audiences;
   for (std::string_view audience : asked.spec().audiences()) audiences.emplace_back(audience);
   bool default_audience = audiences.empty();
-  if (default_audience) audiences = tokens.options().api_audiences;
+  if (default_audience) audiences = parts.tokens.options().api_audiences;
   v1::TokenReviewBuilder review{schema::Subtree(asked)};
   review.clear_status();
   auto status = review.mutable_status();
-  auto verified = tokens.Verify(asked.spec().token(), audiences);
+  auto verified = VerifyToken(parts, asked.spec().token(), audiences);
   if (verified) {
     status.set_authenticated(true);
     AddImpliedGroups(verified->user);
@@ -64,7 +78,7 @@ void ServeIdentityReviews(ApiServer& server, SubresourceParts parts) {
   server.HandleResource(std::string(kGroup), "selfsubjectreviews", "", "create",
                         [](RequestContext& context) { return Ready(AnswerSelf(context)); });
   server.HandleResource(std::string(kGroup), "tokenreviews", "", "create",
-                        [parts](RequestContext& context) { return Ready(AnswerToken(context, parts.tokens)); });
+                        [parts](RequestContext& context) { return Ready(AnswerToken(context, parts)); });
 }
 
 }  // namespace homeostat::server

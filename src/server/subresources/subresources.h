@@ -3,6 +3,7 @@
 
 #include "auth/rbac.h"
 #include "auth/service_account_tokens.h"
+#include "auth/static_tokens.h"
 #include "server/api_server.h"
 
 namespace homeostat::server {
@@ -12,6 +13,7 @@ using HealthFunction = std::function<std::optional<std::string>()>;
 
 struct SubresourceParts {
   auth::ServiceAccountTokens& tokens;
+  const auth::StaticTokens& static_tokens;
   auth::RuleResolver& rules;
   auth::Authorizer& authorizer;
   HealthFunction store_health;
