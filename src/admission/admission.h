@@ -2,6 +2,7 @@
 // (plugins.cc). Each plugin is a file of its own.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,14 @@ namespace homeostat::admission {
 
 enum class Operation : uint8_t { kCreate, kUpdate, kDelete, kConnect };
 
+// What plugins remember of one write while the chain that changes it runs: a chain is run once more when a plugin asks for that,
+// so that those before it see what it changed.
+struct Reinvocation {
+  bool is_repeated = false;    // this is the second run
+  bool asked_for = false;      // by a plugin that changed the object
+  std::map<std::string_view, std::shared_ptr<void>> kept;  // by the plugin's name, from the first run to the second
+};
+
 // What upstream calls the attributes of a request.
 struct Request {
   Operation operation;
@@ -27,6 +36,7 @@ struct Request {
   object::Value old_object;          // update and delete
   object::Value options;             // create, update or delete options; for connect the subresource's options
   kinds::RuleContext& context;       // arena, user, clock, reader, warnings, dry run
+  Reinvocation* reinvocation = nullptr;  // set by the chain while it changes the object
 
   // Whether it writes to that resource, or to a subresource of it.
   bool Is(std::string_view group, std::string_view plural) const { return kind.plural == plural && kind.gvk.group == group; }
@@ -66,7 +76,7 @@ class PlainPlugin : public Plugin {
   Task<Result<void>> Validate(const Request& request) final { co_return ValidateNow(request); }
 };
 
-// Runs the plugins in order.
+// Runs the plugins in order; those that change, once more if one of them asked for it.
 class Chain {
  public:
   void Add(std::unique_ptr<Plugin> plugin) { plugins_.push_back(std::move(plugin)); }
@@ -76,6 +86,8 @@ class Chain {
   std::vector<std::string_view> names() const;
 
  private:
+  Task<Result<object::Value>> RunMutating(Request request);
+
   std::vector<std::unique_ptr<Plugin>> plugins_;
 };
 

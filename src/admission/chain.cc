@@ -24,7 +24,18 @@ std::string JoinFaults(std::span<const std::string> faults) {
 }
 
 Task<Result<object::Value>> Chain::Mutate(const Request& request) {
+  Reinvocation reinvocation;
   Request current = request;
+  current.reinvocation = &reinvocation;
+  auto first = RunMutating(current);
+  CO_TRY_ASSIGN(current.object, co_await std::move(first));
+  if (!reinvocation.asked_for) co_return current.object;
+  reinvocation.is_repeated = true;
+  auto second = RunMutating(current);
+  co_return co_await std::move(second);
+}
+
+Task<Result<object::Value>> Chain::RunMutating(Request current) {
   for (const std::unique_ptr<Plugin>& plugin : plugins_) {
     if (!plugin->Handles(current)) continue;
     auto mutate = plugin->Mutate(current);

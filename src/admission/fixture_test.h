@@ -57,6 +57,25 @@ class FakeAuthorizer : public auth::Authorizer {
   Texts allowed;
 };
 
+// All kinds there are, as they are defined.
+class FakeServedKinds : public ServedKinds {
+ public:
+  std::vector<const schema::Kind*> SharingStore(const schema::Kind& kind) const override {
+    std::vector<const schema::Kind*> found;
+    for (const schema::Kind* other : api::AllKinds()) {
+      if (!kind.storage_prefix.empty() && other->storage_prefix == kind.storage_prefix && other->plural == kind.plural) found.push_back(other);
+    }
+    return found;
+  }
+  Result<Value> Convert(object::Arena& arena, const Value& object, const schema::Kind& from, const schema::Kind& to) const override {
+    auto convert = kinds::FindBehaviour(from.gvk.group, from.gvk.kind).convert;
+    return convert == nullptr || &from == &to ? object : convert(arena, object, from, to);
+  }
+  Result<Value> Default(object::Arena& arena, const Value& object, const schema::Kind& kind) const override {
+    return schema::Defaults(kinds::DefaultHooks()).Apply(arena, *kind.type, object);
+  }
+};
+
 struct Write {
   std::string_view object;                 // YAML; "" for none
   std::string_view old_object = {};
@@ -118,7 +137,7 @@ class PluginTest : public testing::Test {
   }
 
   PluginParts Parts() {
-    PluginParts parts{*runtime_, objects_, authorizer_, &api::FindKind, {}};
+    PluginParts parts{*runtime_, objects_, authorizer_, &api::FindKind, {}, served_, {}};
     parts.update_quota_status = [this](object::DocumentPtr quota) { return UpdateQuota(std::move(quota)); };
     return parts;
   }
@@ -195,6 +214,7 @@ class PluginTest : public testing::Test {
   std::unique_ptr<SimulatedRuntime> runtime_ = SimulatedRuntime::Make(1);
   FakeObjects objects_;
   FakeAuthorizer authorizer_;
+  FakeServedKinds served_;
   User user_{.name = "mira", .uid = {}, .groups = {}, .extra = {}};
   const schema::Kind* written_to_ = nullptr;  // where it is not the object's kind
   int quota_writes_ = 0;

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "admission/admission.h"
+#include "admission/user/served_kinds.h"
 #include "auth/authorizer.h"
 #include "homeostat/base/runtime.h"
 
@@ -18,6 +19,10 @@ struct PluginParts {
   std::function<const schema::Kind*(std::string_view group, std::string_view version, std::string_view kind)> find_kind;
   // Writes the status of a ResourceQuota that was read before, as the server itself; fails with a conflict if it has changed.
   std::function<Task<Result<void>>(object::DocumentPtr quota)> update_quota_status;
+  const ServedKinds& served;
+  // Calls back in the moment that an object of that resource is stored, changed or removed, as long as the server lives. Empty: whoever
+  // keeps what he made of such objects must look each time.
+  std::function<void(std::string_view group, std::string_view plural, std::function<void()> changed)> observe;
 };
 
 // Beyond those that are on by default, by name; both as kube-apiserver's flags of that name.
@@ -50,6 +55,8 @@ std::unique_ptr<Plugin> MakeDefaultIngressClass(const PluginParts& parts);
 std::unique_ptr<Plugin> MakePodTopologyLabels(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeNodeDeclaredFeatureValidator(const PluginParts& parts);
 std::unique_ptr<Plugin> MakePodResizeValidator(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeMutatingAdmissionPolicy(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeValidatingAdmissionPolicy(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeResourceQuota(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeAlwaysAdmit(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeAlwaysDeny(const PluginParts& parts);

@@ -10,6 +10,7 @@
 #include "controllers/endpoint_slice_mirroring.h"
 #include "controllers/ephemeral_volumes.h"
 #include "controllers/node_ttl.h"
+#include "controllers/policy_status.h"
 #include "controllers/root_ca_publisher.h"
 #include "controllers/service_account.h"
 #include "controllers/ttl_after_finished.h"
@@ -86,6 +87,7 @@ struct Controllers::All {
     Add<PodGarbageCollector>("pod-garbage-collector", options.pod_gc);
     Add<ClusterRoleAggregationController>("clusterrole-aggregation-controller", options.cluster_role_aggregation);
     Add<ResourceQuotaController>("resourcequota-controller", options.resource_quota);
+    Add<ValidatingAdmissionPolicyStatusController>("validatingadmissionpolicy-status-controller");
     // Last: where somebody needs whole objects already, it needs no copy of their metadata.
     Add<GarbageCollector>("generic-garbage-collector", WithCustom(options.garbage_collector, custom_kinds));
   }

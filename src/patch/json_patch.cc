@@ -16,9 +16,14 @@ using object::Member;
 
 namespace {
 
-// Why an operation does not apply. Clients are not told: upstream answers all of these in the same words.
+// Why an operation does not apply. Clients that patch are not told: upstream answers all of these in the same words.
 using Outcome = std::expected<void, std::string>;
 std::unexpected<std::string> Not(std::string why) { return std::unexpected(std::move(why)); }
+
+constexpr std::string_view kMissing = ": missing value", kTestFailed = ": test failed";
+
+std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string_view PathOf(const Value& operation, std::string_view name = "path") { return operation.Get(name).AsString(); }
 
 Status DoesNotApply() {
   return Status(422, "Invalid", "the server rejected our request due to an error in our request")
@@ -52,10 +57,13 @@ std::optional<int64_t> ParseIndex(std::string_view text) {
 }
 
 // A position among `count`; negative ones count from the end.
-std::optional<size_t> Position(std::string_view text, size_t count) {
+std::expected<size_t, std::string> Position(std::string_view text, size_t count) {
   std::optional<int64_t> index = ParseIndex(text);
+  if (!index) return Not("strconv.Atoi: parsing " + object::JsonText(Value::StringRef(text)) + ": invalid syntax");
   auto limit = static_cast<int64_t>(count);
-  if (!index || *index >= limit || *index < -limit) return std::nullopt;
+  if (*index >= limit || *index < -limit) {
+    return Not("Unable to access invalid index: " + std::to_string(*index) + ": invalid index referenced");
+  }
   return static_cast<size_t>(*index < 0 ? *index + limit : *index);
 }
 
@@ -90,28 +98,36 @@ class Patcher {
     return value.IsAbsent() ? Value::Null() : value;
   }
 
-  std::expected<Place, std::string> Find(const Value& operation, std::string_view name) {
+  // Where the path of that field leads. The error is `lost`, with the path in quotes where that is asked for.
+  std::expected<Place, std::string> Find(const Value& operation, std::string_view name, const std::string& kind, std::string_view lost,
+                                         std::string_view quote = "") {
     Value path = operation.Get(name);
-    if (!path.IsString()) return Not("operation missing " + std::string(name) + " field");
+    if (!path.IsString()) return Not(kind + " operation failed to decode " + std::string(name) + std::string(kMissing));
     std::string_view rest = path.AsString();
+    auto missing = [&] {
+      return Not(kind + " operation does not apply: " + std::string(lost) + ": " + std::string(quote) + std::string(path.AsString()) +
+                 std::string(quote) + std::string(kMissing));
+    };
     size_t slash = rest.find('/');
-    if (slash == std::string_view::npos) return Not("doc is missing path: " + std::string(rest));
+    if (slash == std::string_view::npos) return missing();
     rest.remove_prefix(slash + 1);
     DraftNode* node = draft_.root();
     for (slash = rest.find('/'); slash != std::string_view::npos; slash = rest.find('/')) {
-      node = Get(node, DecodeStep(rest.substr(0, slash)));
-      if (node == nullptr || (!node->IsObject() && !node->IsList()))
-        return Not("doc is missing path: " + std::string(path.AsString()));
+      auto next = Get(node, DecodeStep(rest.substr(0, slash)));
+      node = next.value_or(nullptr);
+      if (node == nullptr || (!node->IsObject() && !node->IsList())) return missing();
       rest.remove_prefix(slash + 1);
     }
     return Place{node, DecodeStep(rest)};
   }
 
-  DraftNode* Get(DraftNode* container, std::string_view step) {
+  // Null: the object has no such member. An error: the list has no such item.
+  std::expected<DraftNode*, std::string> Get(DraftNode* container, std::string_view step) {
     if (container->IsObject()) return draft_.Member(container, step);
     std::vector<DraftNode*>& items = draft_.Items(container);
-    std::optional<size_t> position = Position(step, items.size());
-    return position ? items[*position] : nullptr;
+    auto position = Position(step, items.size());
+    if (!position) return Not(position.error());
+    return items[*position];
   }
 
   Outcome Put(const Place& place, DraftNode* value) {
@@ -120,35 +136,48 @@ class Patcher {
       return {};
     }
     std::vector<DraftNode*>& items = draft_.Items(place.container);
-    std::optional<size_t> position = place.step == "-" ? items.size() : Position(place.step, items.size() + 1);
-    if (!position) return Not("Unable to access invalid index: " + place.step);
+    if (place.step == "-") {
+      items.push_back(value);
+      return {};
+    }
+    auto position = Position(place.step, items.size() + 1);
+    if (!position) {
+      bool number = ParseIndex(place.step).has_value();
+      return Not((number ? std::string() : "value was not a proper array index: " + Quoted(place.step) + ": ") + position.error());
+    }
     items.insert(items.begin() + static_cast<ptrdiff_t>(*position), value);
     return {};
   }
 
   Outcome Take(const Place& place) {
     if (place.container->IsObject()) {
-      if (!draft_.EraseMember(place.container, place.step))
-        return Not("Unable to remove nonexistent key: " + place.step);
+      if (!draft_.EraseMember(place.container, place.step)) {
+        return Not("Unable to remove nonexistent key: " + place.step + std::string(kMissing));
+      }
       return {};
     }
     std::vector<DraftNode*>& items = draft_.Items(place.container);
-    std::optional<size_t> position = Position(place.step, items.size());
-    if (!position) return Not("Unable to access invalid index: " + place.step);
+    auto position = Position(place.step, items.size());
+    if (!position) return Not(position.error());
     items.erase(items.begin() + static_cast<ptrdiff_t>(*position));
     return {};
   }
 
+  static Outcome Within(Outcome outcome, const std::string& what, std::string_view path) {
+    if (outcome) return outcome;
+    return Not("error in " + what + ": " + Quoted(path) + ": " + outcome.error());
+  }
+
   Outcome Add(const Value& operation) {
-    auto place = Find(operation, "path");
+    auto place = Find(operation, "path", "add", "doc is missing path", "\"");
     if (!place) return Not(place.error());
-    return Put(*place, draft_.Make(ValueOf(operation)));
+    return Within(Put(*place, draft_.Make(ValueOf(operation))), "add for path", PathOf(operation));
   }
 
   Outcome Remove(const Value& operation) {
-    auto place = Find(operation, "path");
+    auto place = Find(operation, "path", "remove", "doc is missing path", "\"");
     if (!place) return Not(place.error());
-    return Take(*place);
+    return Within(Take(*place), "remove for path", PathOf(operation));
   }
 
   Outcome Replace(const Value& operation) {
@@ -158,54 +187,62 @@ class Patcher {
       draft_.set_root(draft_.Make(value));
       return {};
     }
-    auto place = Find(operation, "path");
+    auto place = Find(operation, "path", "replace", "doc is missing path");
     if (!place) return Not(place.error());
     if (place->container->IsObject()) {
       draft_.SetMember(place->container, place->step, draft_.Make(value));
       return {};
     }
     std::vector<DraftNode*>& items = draft_.Items(place->container);
-    std::optional<size_t> position = Position(place->step, items.size());
-    if (!position) return Not("doc is missing key: " + place->step);
+    auto position = Position(place->step, items.size());
+    if (!position) {
+      return Not("replace operation does not apply: doc is missing key: " + std::string(PathOf(operation)) + std::string(kMissing));
+    }
     items[*position] = draft_.Make(value);
     return {};
   }
 
   Outcome Move(const Value& operation) {
-    auto from = Find(operation, "from");
+    auto from = Find(operation, "from", "move", "doc is missing from path");
     if (!from) return Not(from.error());
-    DraftNode* value = Get(from->container, from->step);
-    if (Outcome taken = Take(*from); !taken) return taken;
-    auto place = Find(operation, "path");
+    auto value = Get(from->container, from->step);
+    if (!value) return Within(Not(value.error()), "move for path", from->step);
+    if (Outcome taken = Take(*from); !taken) return Within(taken, "move for path", from->step);
+    auto place = Find(operation, "path", "move", "doc is missing destination path");
     if (!place) return Not(place.error());
-    return Put(*place, value);
+    return Within(Put(*place, *value), "move for path", PathOf(operation));
   }
 
   Outcome Copy(const Value& operation) {
-    auto from = Find(operation, "from");
+    auto from = Find(operation, "from", "copy", "doc is missing from path");
     if (!from) return Not(from.error());
-    DraftNode* original = Get(from->container, from->step);
-    if (original == nullptr && from->container->IsList()) return Not("Unable to access invalid index: " + from->step);
-    auto place = Find(operation, "path");
+    auto original = Get(from->container, from->step);
+    if (!original) return Within(Not(original.error()), "copy for from", PathOf(operation, "from"));
+    auto place = Find(operation, "path", "copy", "doc is missing destination path");
     if (!place) return Not(place.error());
-    Value value = original ? draft_.Freeze(original) : Value::Null();
+    Value value = *original ? draft_.Freeze(*original) : Value::Null();
     if (value) copied_bytes_ += static_cast<int64_t>(object::JsonText(value).size());
-    if (most_copied_bytes_ > 0 && copied_bytes_ > most_copied_bytes_) return Not("Unable to complete the copy");
-    return Put(*place, draft_.Make(value));
+    if (most_copied_bytes_ > 0 && copied_bytes_ > most_copied_bytes_) {
+      return Not("Unable to complete the copy, the accumulated size increase of copy is " + std::to_string(copied_bytes_) +
+                 ", exceeding the limit " + std::to_string(most_copied_bytes_));
+    }
+    Outcome put = Put(*place, draft_.Make(value));
+    return put ? put : Not("error while adding value during copy: " + put.error());
   }
 
   Outcome Test(const Value& operation) {
     Value wanted = ValueOf(operation);
     DraftNode* found = draft_.root();
     if (!operation.Get("path").IsString() || !operation.Get("path").AsString().empty()) {
-      auto place = Find(operation, "path");
+      auto place = Find(operation, "path", "test", "is missing path");
       if (!place) return Not(place.error());
-      found = Get(place->container, place->step);
-      if (found == nullptr && place->container->IsList()) return Not("Unable to access invalid index: " + place->step);
+      auto at = Get(place->container, place->step);
+      if (!at) return Within(Not(at.error()), "test for path", PathOf(operation));
+      found = *at;
     }
     // A missing member is as good as null.
     bool equal = found == nullptr || found->IsNull() ? wanted.IsNull() : draft_.Equal(found, wanted);
-    if (!equal) return Not("testing value failed");
+    if (!equal) return Not("testing value " + std::string(PathOf(operation)) + " failed" + std::string(kTestFailed));
     return {};
   }
 
@@ -273,7 +310,10 @@ Result<Value> ApplyJsonPatch(Arena& arena, const Value& document, const Value& p
   TRY(CheckPatch(patch, options));
   Patcher patcher(arena, document, options.most_copied_bytes);
   for (const Value& operation : patch.items()) {
-    if (!patcher.Apply(operation)) return Fail(DoesNotApply());
+    Outcome applied = patcher.Apply(operation);
+    if (applied) continue;
+    if (options.fault != nullptr) *options.fault = {applied.error(), applied.error().ends_with(kTestFailed)};
+    return Fail(DoesNotApply());
   }
   return patcher.Result();
 }

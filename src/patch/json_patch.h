@@ -15,12 +15,20 @@ namespace homeostat::patch {
 inline constexpr size_t kMostJsonPatchOperations = 10000;
 inline constexpr int64_t kMostJsonPatchCopiedBytes = 3 * 1024 * 1024;
 
+// Why an operation does not apply, in the words of the library that upstream uses.
+struct JsonPatchFault {
+  std::string text;
+  bool test_failed = false;  // a `test` that found another value, rather than something that is missing or wrong
+};
+
 struct JsonPatchOptions {
   PatchDecoding decoding = PatchDecoding::kLenient;
   // Limit of the JSON that `copy` operations may add, in bytes.
   int64_t most_copied_bytes = kMostJsonPatchCopiedBytes;
   // With kChecked: what strict decoding objects to (`json patch unknown field "[0].foo"`), for warnings or refusal.
   std::vector<std::string>* problems = nullptr;
+  // Set when an operation does not apply: clients that patch are not told, admission policies say it.
+  JsonPatchFault* fault = nullptr;
 };
 
 // The patched document. It is in JSON form (schema::ToJsonForm), and so is the result, which shares what did not

@@ -8,6 +8,9 @@
 // Source of the rules: structured-merge-diff v6, typed.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "homeostat/base/result.h"
 #include "homeostat/object/value.h"
 #include "homeostat/schema/type.h"
@@ -29,6 +32,10 @@ FieldSet FieldSetOf(Arena& arena, const schema::Type& type, const Value& value);
 // keep their place among those before and after them; items of config come in its order. Both must have passed
 // CheckTyped.
 Value MergeTyped(Arena& arena, const schema::Type& type, const Value& live, const Value& config);
+
+// Where the value holds lists, maps and structs that only go as a whole: `.spec.selector`, `.spec.args[0]`; "" for the value itself.
+// In the order of the value. Source: apiserver's policy/mutating/patch/smd.go.
+std::vector<std::string> AtomicParts(const schema::Type& type, const Value& value);
 
 struct Comparison {
   FieldSet added, modified, removed;

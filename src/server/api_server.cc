@@ -66,11 +66,33 @@ VerbFunction FunctionOf(std::string_view verb) {
   return DeleteCollection;
 }
 
-// Warnings as RFC 7234 writes them; what can't stand in a header is left out.
+// Past this many characters in all, each warning is cut to its first 256. Source: apiserver's endpoints/filters/warning.go.
+constexpr size_t kMostWarningText = 4 * 1024, kShortWarning = 256;
+
+size_t CountCharacters(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string_view Shortened(std::string_view text) {
+  size_t end = 0, count = 0;
+  for (; end < text.size(); ++end) {
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && count++ == kShortWarning) break;
+  }
+  return text.substr(0, end);
+}
+
+// Warnings as RFC 7234 writes them, each once; what can't stand in a header is left out.
 void AddWarnings(http::Response& response, const std::vector<std::string>& warnings) {
+  std::vector<std::string_view> distinct;
+  size_t size = 0;
   for (const std::string& warning : warnings) {
+    if (warning.empty() || std::ranges::find(distinct, warning) != distinct.end()) continue;
+    distinct.push_back(warning);
+    size += CountCharacters(warning);
+  }
+  for (std::string_view warning : distinct) {
     std::string text = "299 - \"";
-    for (unsigned char c : warning) {
+    for (unsigned char c : size > kMostWarningText ? Shortened(warning) : warning) {
       if (c == '"' || c == '\\') text.push_back('\\');
       if (c >= 0x20 && c != 0x7F) text.push_back(static_cast<char>(c));
     }

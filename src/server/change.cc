@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/admission_requests.h"
 #include "server/allocations.h"
 #include "server/metadata.h"
 #include "server/options.h"
@@ -14,7 +15,8 @@ constexpr int kGenerateNameAttempts = 8;
 
 admission::Request AdmissionRequest(RequestContext& context, kinds::RuleContext& rules, admission::Operation operation,
                                     const ChangeOptions& options, std::string_view name, Value object, Value old) {
-  return admission::Request{operation, context.working(), options.subresource, options.ns, name, object, old, Value(), rules};
+  return admission::Request{operation, context.working(), options.subresource, options.ns, name, object, old,
+                            WriteOptionsValue(context, operation, options.dry_run), rules};
 }
 
 // Owner references that are the same count once; the client is told.
@@ -114,17 +116,19 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   rules.ns = options.ns;
   rules.claims = claims;
   object = DedupOwnerReferences(context, object);
-  admission::Request request =
-      AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
-  auto mutate = context.parts.admission.Mutate(request);
-  CO_TRY_ASSIGN(object, co_await std::move(mutate));
+  if (!options.admit) {
+    admission::Request request =
+        AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
+    auto mutate = context.parts.admission.Mutate(request);
+    CO_TRY_ASSIGN(object, co_await std::move(mutate));
+  }
   CO_TRY(CheckMayWrite(context, rules, object, current));
   CO_TRY_ASSIGN(object, CheckVersion(context, object, current, options.name));
   CO_TRY_ASSIGN(object, PrepareForUpdate(rules, *context.resource, object, current));
   CO_TRY(ValidateForUpdate(rules, *context.resource, object, current));
   admission::Request check =
       AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
-  auto validate = context.parts.admission.Validate(check);
+  auto validate = options.admit ? options.admit(rules, object, current) : context.parts.admission.Validate(check);
   CO_TRY(co_await std::move(validate));
   UpdateDecision decision;
   decision.object = object;

@@ -17,6 +17,9 @@ struct ChangeOptions {
   bool dry_run = false;
   std::string sent_version;       // create: the resourceVersion that the client named; refused last, but not by a dry run
   bool allow_create = false;      // a missing object is created
+  // Where admission sees something else than the object (scale): asked to refuse in the place of the usual plugins' call, which is
+  // not made, nor that of those that change. Objects are of the working version.
+  std::function<Task<Result<void>>(kinds::RuleContext& rules, Value object, Value old)> admit;
 };
 
 // The new object (storage version, managed fields already tracked), given the stored one (absent: there is none).

@@ -21,6 +21,7 @@
 #include "server/openapi.h"
 #include "server/openid.h"
 #include "server/request_metrics.h"
+#include "server/served_kinds.h"
 #include "server/subresources/subresources.h"
 
 namespace homeostat::server {
@@ -71,6 +72,7 @@ class ControlPlane::Impl {
         objects_(cache_, resources_),
         allocations_(runtime, resources_, objects_),
         defaults_(kinds::DefaultHooks()),
+        served_(resources_, defaults_),
         tokens_(runtime, objects_, options_.tokens),
         static_tokens_(std::move(options_.static_tokens)),
         certificates_(runtime),
@@ -117,6 +119,7 @@ class ControlPlane::Impl {
   CachedObjects objects_;
   Allocations allocations_;
   schema::Defaults defaults_;
+  ServedResources served_;
   auth::ServiceAccountTokens tokens_;
   auth::StaticTokens static_tokens_;
   auth::CertificateAuthenticator certificates_;
@@ -243,7 +246,12 @@ Task<Result<void>> UpdateStatus(sdk::Client client, object::DocumentPtr quota) {
 }  // namespace
 
 admission::PluginParts ControlPlane::Impl::AdmissionParts() {
-  admission::PluginParts parts{runtime_, objects_, authorizer_, {}, {}};
+  admission::PluginParts parts{runtime_, objects_, authorizer_, {}, {}, served_, {}};
+  parts.observe = [this](std::string_view group, std::string_view plural, std::function<void()> changed) {
+    const Resource* resource = resources_.FindAny(group, plural);
+    if (resource == nullptr) return;  // not served: there will be none
+    cache_.Observe(StoragePrefix(*resource->storage, ""), [changed = std::move(changed)](const cache::WatchEvent&) { changed(); });
+  };
   parts.find_kind = [this](std::string_view group, std::string_view version, std::string_view kind) {
     const Resource* resource = resources_.FindKind(group, version, kind);
     return resource == nullptr ? nullptr : resource->kind;

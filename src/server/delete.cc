@@ -4,6 +4,7 @@
 
 #include "homeostat/api/meta/v1.h"
 #include "homeostat/object/time.h"
+#include "server/admission_requests.h"
 #include "server/allocations.h"
 #include "server/body.h"
 #include "server/change.h"
@@ -143,7 +144,8 @@ Result<DeletePlan> PlanDeletion(RequestContext& context, const DeleteQuery& opti
 
 Task<Result<void>> Admit(RequestContext& context, const DeleteQuery& options, std::string ns, std::string name, Value object) {
   kinds::RuleContext rules = context.Rules(options.dry_run, "");
-  admission::Request request{admission::Operation::kDelete, context.storage(), "", ns, name, Value(), object, Value(), rules};
+  admission::Request request{admission::Operation::kDelete, context.storage(), "", ns, name, Value(), object,
+                             DeleteOptionsValue(context, options), rules};
   auto mutate = context.parts.admission.Mutate(request);
   CO_TRY(co_await std::move(mutate));
   auto validate = context.parts.admission.Validate(request);

@@ -76,7 +76,7 @@ void CheckActions(const Value& actions, const FieldPath& path, FieldErrors& erro
   if (seen.empty()) errors.Required(path, "at least one validation action is required");
 }
 
-void CheckBinding(RuleContext& context, Value binding, FieldErrors& errors) {
+void CheckBinding(RuleContext& context, const Value& binding, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = binding.Get("spec");
   std::string_view policy = spec.Get("policyName").AsString();
@@ -90,8 +90,10 @@ void CheckBinding(RuleContext& context, Value binding, FieldErrors& errors) {
   if (context.kind.gvk.kind == "ValidatingAdmissionPolicyBinding") {
     CheckActions(spec.Get("validationActions"), path.Child("validationActions"), errors);
   }
+  CheckMayUseParamRef(context, binding, errors);
 }
 
+void CheckNewBinding(RuleContext& context, Value binding, FieldErrors& errors) { CheckBinding(context, binding, errors); }
 void CheckBindingUpdate(RuleContext& context, Value binding, Value, FieldErrors& errors) { CheckBinding(context, binding, errors); }
 
 // A LabelSelector as Go prints it: upstream's cell shows that.
@@ -147,8 +149,16 @@ void CheckParamKind(const Value& kind, const FieldPath& path, FieldErrors& error
   }
 }
 
-// What is checked of a validating policy besides its expressions.
-void CheckValidatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
+// Conditions that stay as they were, with the same parameters, are not looked at again.
+void CheckPolicyConditions(const Value& policy, const Value& old, FieldErrors& errors) {
+  Value spec = policy.Get("spec"), before = old.Get("spec");
+  bool same = old && object::Equal(spec.Get("paramKind"), before.Get("paramKind")) &&
+              object::Equal(spec.Get("matchConditions"), before.Get("matchConditions"));
+  bool params = static_cast<bool>(spec.Get("paramKind"));
+  if (!same) CheckMatchConditions(spec.Get("matchConditions"), params, FieldPath("spec").Child("matchConditions"), errors);
+}
+
+void CheckValidatingPolicy(RuleContext& context, const Value& policy, const Value& old, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = policy.Get("spec"), match = spec.Get("matchConstraints");
   RequireChoice(spec.Get("failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
@@ -159,11 +169,12 @@ void CheckValidatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
     CheckMatchResources(match, path.Child("matchConstraints"), errors);
     if (match.Get("resourceRules").empty()) errors.Required(path.Child("matchConstraints", "resourceRules"));
   }
-  if (!spec.Get("validations").empty() || !spec.Get("auditAnnotations").empty()) return;
-  for (std::string_view field : {"validations", "auditAnnotations"}) {
-    errors.Required(path.Child(field), "validations or auditAnnotations must contain at least one item");
-  }
+  CheckPolicyConditions(policy, old, errors);
+  CheckValidatingExpressions(policy, errors);
+  CheckMayUseParamKind(context, policy, old, errors);
 }
+
+void CheckNewValidatingPolicy(RuleContext& context, Value policy, FieldErrors& errors) { CheckValidatingPolicy(context, policy, Value(), errors); }
 
 void CheckFieldReference(std::string_view text, const FieldPath& path, FieldErrors& errors) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
@@ -184,15 +195,14 @@ void CheckStatus(const Value& status, const FieldPath& path, FieldErrors& errors
   CheckConditions(status.Get("conditions"), path.Child("conditions"), errors);
 }
 
-void CheckValidatingPolicyUpdate(RuleContext& context, Value policy, Value, FieldErrors& errors) {
+void CheckValidatingPolicyUpdate(RuleContext& context, Value policy, Value old, FieldErrors& errors) {
   if (context.subresource == "status") return CheckStatus(policy.Get("status"), FieldPath("status"), errors);
-  CheckValidatingPolicy(context, policy, errors);
+  CheckValidatingPolicy(context, policy, old, errors);
 }
 
-// What is checked of a mutating policy besides its expressions.
-void CheckMutatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
+void CheckMutatingPolicy(RuleContext& context, const Value& policy, const Value& old, FieldErrors& errors) {
   FieldPath path("spec");
-  Value spec = policy.Get("spec"), mutations = spec.Get("mutations"), match = spec.Get("matchConstraints");
+  Value spec = policy.Get("spec"), match = spec.Get("matchConstraints");
   RequireChoice(spec.Get("failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
   if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
   if (!match) {
@@ -207,16 +217,15 @@ void CheckMutatingPolicy(RuleContext&, Value policy, FieldErrors& errors) {
       }
     }
   }
-  if (mutations.empty()) errors.Required(path.Child("mutations"), "mutations must contain at least one item");
-  for (size_t i = 0; i < mutations.size(); ++i) {
-    RequireOneOf(mutations.At(i).Get("patchType").AsString(), {"ApplyConfiguration", "JSONPatch"},
-                 path.Child("mutations").Index(i).Child("patchType"), errors);
-  }
+  CheckPolicyConditions(policy, old, errors);
+  CheckMutatingExpressions(policy, errors);
   RequireOneOf(spec.Get("reinvocationPolicy").AsString(), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"), errors);
+  CheckMayUseParamKind(context, policy, old, errors);
 }
 
-void CheckMutatingPolicyUpdate(RuleContext& context, Value policy, Value, FieldErrors& errors) {
-  CheckMutatingPolicy(context, policy, errors);
+void CheckNewMutatingPolicy(RuleContext& context, Value policy, FieldErrors& errors) { CheckMutatingPolicy(context, policy, Value(), errors); }
+void CheckMutatingPolicyUpdate(RuleContext& context, Value policy, Value old, FieldErrors& errors) {
+  CheckMutatingPolicy(context, policy, old, errors);
 }
 
 Value PolicyCell(object::Arena& arena, std::string_view, Value policy, WallTime) {
@@ -236,16 +245,16 @@ Value BindingCell(object::Arena& arena, std::string_view, Value binding, WallTim
 }  // namespace
 
 const Behaviour kValidatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicy",
-                                           .validate_create = CheckValidatingPolicy, .validate_update = CheckValidatingPolicyUpdate,
+                                           .validate_create = CheckNewValidatingPolicy, .validate_update = CheckValidatingPolicyUpdate,
                                            .warn = WarnOfStaticName, .cell = PolicyCell};
 const Behaviour kMutatingAdmissionPolicy{.group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicy",
-                                         .validate_create = CheckMutatingPolicy, .validate_update = CheckMutatingPolicyUpdate,
+                                         .validate_create = CheckNewMutatingPolicy, .validate_update = CheckMutatingPolicyUpdate,
                                          .warn = WarnOfStaticName, .cell = PolicyCell};
 const Behaviour kValidatingAdmissionPolicyBinding{
-    .group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicyBinding", .validate_create = CheckBinding,
+    .group = "admissionregistration.k8s.io", .kind = "ValidatingAdmissionPolicyBinding", .validate_create = CheckNewBinding,
     .validate_update = CheckBindingUpdate, .warn = WarnOfStaticName, .cell = BindingCell};
 const Behaviour kMutatingAdmissionPolicyBinding{
-    .group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicyBinding", .validate_create = CheckBinding,
+    .group = "admissionregistration.k8s.io", .kind = "MutatingAdmissionPolicyBinding", .validate_create = CheckNewBinding,
     .validate_update = CheckBindingUpdate, .warn = WarnOfStaticName, .cell = BindingCell};
 
 }  // namespace homeostat::kinds

@@ -12,7 +12,7 @@ namespace homeostat::kinds {
 namespace {
 
 struct WebhookRules {
-  bool any_side_effects = false, any_review_version = false, repeated_names = false;
+  bool any_side_effects = false, any_review_version = false, repeated_names = false, same_conditions = false;
   SelectorRules selectors;
 };
 
@@ -77,6 +77,7 @@ void CheckHook(const Value& hook, const WebhookRules& rules, const FieldPath& pa
     CheckOneOf(policy.AsString(), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"), errors);
   }
   CheckClient(hook.Get("clientConfig"), path.Child("clientConfig"), errors);
+  if (!rules.same_conditions) CheckMatchConditions(hook.Get("matchConditions"), false, path.Child("matchConditions"), errors);
 }
 
 bool IsRecognized(const Value& versions) {
@@ -110,8 +111,11 @@ void CheckConfiguration(const Value& configuration, const WebhookRules& rules, F
   }
 }
 
-WebhookRules RulesFor(const Value& old) {
+WebhookRules RulesFor(const Value& configuration, const Value& old) {
   WebhookRules rules;
+  rules.same_conditions = std::ranges::equal(configuration.Get("webhooks").items(), old.Get("webhooks").items(), [](const Value& a, const Value& b) {
+    return object::Equal(a.Get("matchConditions"), b.Get("matchConditions"));
+  });
   std::set<std::string_view> names;
   for (const Value& hook : old.Get("webhooks").items()) {
     if (!IsOneOf(hook.Get("sideEffects").AsString(), {"None", "NoneOnDryRun"})) rules.any_side_effects = true;
@@ -126,7 +130,7 @@ WebhookRules RulesFor(const Value& old) {
 
 void CheckNew(RuleContext&, Value configuration, FieldErrors& errors) { CheckConfiguration(configuration, {}, errors); }
 void CheckUpdate(RuleContext&, Value configuration, Value old, FieldErrors& errors) {
-  CheckConfiguration(configuration, RulesFor(old), errors);
+  CheckConfiguration(configuration, RulesFor(configuration, old), errors);
 }
 
 bool Has(const Value& list, std::string_view text) {

@@ -1,6 +1,7 @@
 // log, exec, attach and portforward of Pods: checked here, served by the pod's node.
 #include "homeostat/api/core/v1.h"
 #include "homeostat/base/text.h"
+#include "server/admission_requests.h"
 #include "server/object_store.h"
 #include "server/request_chain.h"
 #include "server/subresources/subresources.h"
@@ -126,6 +127,8 @@ struct NodeStreams {
 
   Task<Result<http::Response>> Connect(RequestContext& context, std::string verb, bool has_container) const {
     CO_TRY(CheckMayCreate(context));
+    auto admit = AdmitConnect(context);
+    CO_TRY(co_await std::move(admit));
     object::DocumentPtr document;
     CO_TRY_ASSIGN(Pod pod, FindPod(context, document));
     std::string container;
@@ -138,13 +141,6 @@ struct NodeStreams {
     if (has_container && (phase == "Succeeded" || phase == "Failed")) {
       co_return Fail(BadRequestError("cannot exec into a container in a completed pod; current phase is " + std::string(phase)));
     }
-    kinds::RuleContext rules = context.Rules(false, context.info.subresource);
-    admission::Request admit{admission::Operation::kConnect, context.storage(), context.info.subresource, context.info.ns,
-                             context.info.name, object::Value(), object::Value(), object::Value(), rules};
-    auto mutate = context.parts.admission.Mutate(admit);
-    CO_TRY(co_await std::move(mutate));
-    auto validate = context.parts.admission.Validate(admit);
-    CO_TRY(co_await std::move(validate));
     auto ask = AskNode(nodes, std::move(node), ForNode(context, std::move(verb), container));
     co_return co_await std::move(ask);
   }

@@ -6,6 +6,7 @@
 #include "homeostat/base/text.h"
 #include "http/client.h"
 #include "http/splice.h"
+#include "server/admission_requests.h"
 #include "server/subresources/proxy_html.h"
 #include "server/subresources/proxy_rewrite.h"
 #include "server/subresources/proxy_target.h"
@@ -93,16 +94,6 @@ http::Request Forwarded(const RequestContext& context, const std::string& path, 
 Result<void> CheckConnect(RequestContext& context) {
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
   return {};
-}
-
-Task<Result<void>> Admit(RequestContext& context) {
-  kinds::RuleContext rules = context.Rules(false, "proxy");
-  admission::Request admit{admission::Operation::kConnect, context.storage(), "proxy", context.info.ns, context.info.name,
-                           Value(), Value(), Value(), rules};
-  auto mutate = context.parts.admission.Mutate(admit);
-  CO_TRY(co_await std::move(mutate));
-  auto validate = context.parts.admission.Validate(admit);
-  co_return co_await std::move(validate);
 }
 
 http::ClientOptions OptionsFor(RequestContext& context, const ProxyTarget& target) {
@@ -216,9 +207,9 @@ http::Response RedirectToSlash(const RequestContext& context) {
 
 Task<Result<http::Response>> Proxy(std::shared_ptr<const NodeHandlers> nodes, RequestContext& context) {
   CO_TRY(CheckConnect(context));
-  CO_TRY_ASSIGN(ProxyTarget target, FindProxyTarget(context));
-  auto admit = Admit(context);
+  auto admit = AdmitConnect(context, PathBelow(context.info));
   CO_TRY(co_await std::move(admit));
+  CO_TRY_ASSIGN(ProxyTarget target, FindProxyTarget(context));
   std::string path = PathBelow(context.info);
   std::string upgrade = WantedUpgrade(context.request);
   const std::string& method = context.request.method;

@@ -7,6 +7,7 @@
 #include "homeostat/schema/conform.h"
 #include "patch/field_manager.h"
 #include "patch/scale_fields.h"
+#include "server/admission_requests.h"
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"
@@ -129,6 +130,31 @@ Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, con
   return schema::Conform(arena, applied.object, *ScaleKind().type, report);
 }
 
+// Admission sees the Scale, not what it is of.
+admission::Request AdmissionOf(RequestContext& context, kinds::RuleContext& rules, const Value& scale, const Value& live, bool dry_run) {
+  return admission::Request{admission::Operation::kUpdate, context.working(), "scale", context.info.ns, context.info.name, scale, live,
+                            WriteOptionsValue(context, admission::Operation::kUpdate, dry_run), rules};
+}
+
+Task<Result<Value>> AdmitChanges(RequestContext& context, Value scale, Value live, bool dry_run) {
+  kinds::RuleContext rules = context.Rules(dry_run, "scale");
+  admission::Request request = AdmissionOf(context, rules, scale, live, dry_run);
+  auto mutate = context.parts.admission.Mutate(request);
+  co_return co_await std::move(mutate);
+}
+
+// Of the parents before and after, in the working version.
+Task<Result<void>> AdmitScale(RequestContext& context, const schema::Subresource& sub, kinds::RuleContext& rules, Value parent, Value old) {
+  object::Arena& arena = context.arena();
+  CO_TRY_ASSIGN(parent, FromWorking(arena, *context.resource, parent));
+  CO_TRY_ASSIGN(old, FromWorking(arena, *context.resource, old));
+  CO_TRY_ASSIGN(Value scale, TrackedScale(context, sub, parent));
+  CO_TRY_ASSIGN(Value live, TrackedScale(context, sub, old));
+  admission::Request request = AdmissionOf(context, rules, scale, live, rules.dry_run);
+  auto validate = context.parts.admission.Validate(request);
+  co_return co_await std::move(validate);
+}
+
 // The parent with the number that the written Scale asks for.
 Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subresource& sub, const ScaleWrite& write, Value current) {
   object::Arena& arena = context.arena();
@@ -136,6 +162,8 @@ Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subreso
   CO_TRY_ASSIGN(Value live_scale, TrackedScale(context, sub, live));
   CO_TRY_ASSIGN(Value scale, WrittenScale(context, write, live_scale));
   CO_TRY_ASSIGN(scale, EnsureNamespace(context, Scale::SchemaType(), scale));
+  auto change = AdmitChanges(context, scale, live_scale, write.dry_run);
+  CO_TRY_ASSIGN(scale, co_await std::move(change));
   CO_TRY(CheckNameAndNamespace(context, scale, context.info.name));
   // The object of a custom kind is checked itself, by its schema.
   if (!context.resource->custom) CO_TRY(CheckScale(scale));
@@ -199,6 +227,7 @@ Task<Result<http::Response>> WriteScale(RequestContext& context, const schema::S
   options.subresource = "scale";
   options.field_manager = write.manager = context.FieldManager(query.field_manager);
   options.dry_run = write.dry_run = query.dry_run;
+  options.admit = [&context, &sub](kinds::RuleContext& rules, Value parent, Value old) { return AdmitScale(context, sub, rules, parent, old); };
   Compute compute = [&context, &sub, &write](Value current) { return ComputeScaled(context, sub, write, current); };
   auto change = ChangeObject(context, options, compute);
   CO_TRY_ASSIGN(Answer parent, co_await std::move(change));

@@ -1,0 +1,223 @@
+// MutatingAdmissionPolicy: what policies and their bindings make of a write.
+// Source of the rules and texts: apiserver's admission/plugin/policy/{generic,mutating}.
+#include <set>
+
+#include "admission/user/mutations.h"
+#include "admission/user/policies.h"
+
+namespace homeostat::admission {
+namespace {
+
+using object::Value;
+
+class MutatingPolicy final : public CompiledPolicy {
+ public:
+  explicit MutatingPolicy(object::DocumentPtr document) : CompiledPolicy(std::move(document)) {
+    static const cel::Type kObject[] = {cel::Type::Struct("Object")}, kPatches[] = {cel::Type::List(cel::Type::Struct("JSONPatch"))};
+    cel::PolicyEnvironment environment = EnvironmentFor(true, true);
+    for (const Value& mutation : spec().Get("mutations").items()) {
+      bool json_patch = mutation.Get("patchType").AsString() == "JSONPatch";
+      std::string_view text = mutation.Get(json_patch ? "jsonPatch" : "applyConfiguration").Get("expression").AsString();
+      mutations_.push_back({json_patch, {text, environment.Compile(text, json_patch ? kPatches : kObject), false}});
+    }
+  }
+
+  const std::vector<Mutation>& mutations() const { return mutations_; }
+  bool may_be_repeated() const { return spec().Get("reinvocationPolicy").AsString() == "IfNeeded"; }
+
+ private:
+  std::vector<Mutation> mutations_;
+};
+
+// One policy with one binding and one parameter, for one request.
+struct Invocation {
+  const MutatingPolicy& policy;
+  const PolicyBinding& binding;
+  const Place& place;
+  PolicyParameter parameter;
+
+  std::string Key() const {
+    auto text = [](std::string_view view) { return std::string(view); };
+    return text(policy.name()) + "/" + text(binding.name) + "/" + text(parameter.ns) + "/" + text(parameter.name);
+  }
+};
+
+// Which policies run again in the second run of the chain.
+struct Repetition {
+  std::set<std::string> invoked, to_repeat;
+  Value last_output;
+
+  void RequireRepeating() {
+    to_repeat.insert(invoked.begin(), invoked.end());
+    invoked.clear();
+  }
+};
+
+// What is wrong, in the order in which it was found; the first is the answer, all are its causes.
+class Faults {
+ public:
+  explicit Faults(const Request& request) : request_(request) {}
+
+  void Add(const MutatingPolicy& policy, const PolicyBinding* binding, std::string_view why, std::string_view reason) {
+    if (policy.ignores_faults()) return;
+    std::string message = binding == nullptr ? "policy \"" + std::string(policy.name()) + "\""
+                                             : "policy '" + std::string(policy.name()) + "' with binding '" + std::string(binding->name) + "'";
+    message += " denied request: " + std::string(why);
+    if (messages_.empty()) reason_ = reason;
+    messages_.push_back(std::move(message));
+  }
+
+  Result<void> Answer() const {
+    if (messages_.empty()) return {};
+    Status forbidden = Forbid(request_, "admission request denied by policy");
+    StatusDetails details = forbidden.details();
+    for (const std::string& message : messages_) details.causes.push_back({"", message, ""});
+    return Fail(Status(forbidden.code(), reason_.empty() ? forbidden.reason() : reason_, messages_.front()).WithDetails(details));
+  }
+
+ private:
+  const Request& request_;
+  std::vector<std::string> messages_;
+  std::string reason_;
+};
+
+class MutatingAdmissionPolicy final : public PlainPlugin {
+ public:
+  explicit MutatingAdmissionPolicy(const PluginParts& parts)
+      : parts_(parts),
+        matcher_(parts_),
+        source_(parts_, "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+                [](object::DocumentPtr document) { return std::make_shared<const MutatingPolicy>(std::move(document)); }) {}
+  std::string_view name() const override { return "MutatingAdmissionPolicy"; }
+
+  // There is nothing to change in what is deleted.
+  bool Handles(const Request& request) const override {
+    return request.operation != Operation::kDelete && !IsHiddenFromPolicies(request) && !IsReviewOfRights(request);
+  }
+
+  Result<Value> MutateNow(const Request& request) override {
+    const std::vector<BoundPolicy>& policies = source_.Policies();
+    if (policies.empty()) return request.object;
+    Attributes attributes(request, parts_.served);
+    Faults faults(request);
+    std::vector<Invocation> invocations;
+    for (const BoundPolicy& bound : policies) Collect(bound, attributes, faults, invocations);
+    Value object = request.object;
+    if (!invocations.empty()) {
+      TRY_ASSIGN(object, Run(attributes, invocations, faults));
+    }
+    TRY(faults.Answer());
+    return object;
+  }
+
+ private:
+  void Collect(const BoundPolicy& bound, Attributes& attributes, Faults& faults, std::vector<Invocation>& invocations) const {
+    const auto& policy = static_cast<const MutatingPolicy&>(*bound.policy);
+    PolicyMatcher::Match match = matcher_.MatchPolicy(attributes, policy);
+    if (!match.fault.empty()) return faults.Add(policy, nullptr, match.fault, "");
+    if (match.place == nullptr) return;
+    for (const PolicyBinding& binding : bound.bindings) {
+      auto misconfigured = [&](const Status& error) { faults.Add(policy, &binding, "failed to configure binding: " + error.message(), ""); };
+      Result<bool> about = matcher_.MatchBinding(attributes, binding);
+      if (!about) {
+        misconfigured(about.error());
+        continue;
+      }
+      if (!*about) continue;
+      if (auto objects = attributes.In(*match.place); !objects) {
+        faults.Add(policy, nullptr, "failed to configure policy: " + objects.error().message(), "");
+        continue;
+      }
+      auto parameters = matcher_.Parameters(attributes, policy, binding);
+      if (!parameters) {
+        misconfigured(parameters.error());
+        continue;
+      }
+      for (const PolicyParameter& parameter : *parameters) invocations.push_back({policy, binding, *match.place, parameter});
+    }
+  }
+
+  // What is kept from the chain's first run to its second; of one run, if it is no chain's.
+  static Repetition& RepetitionOf(const Request& request, Repetition& own) {
+    if (request.reinvocation == nullptr) return own;
+    std::shared_ptr<void>& kept = request.reinvocation->kept["MutatingAdmissionPolicy"];
+    if (!kept) kept = std::make_shared<Repetition>();
+    return *static_cast<Repetition*>(kept.get());
+  }
+
+  // Runs them in order; the object as the last one left it.
+  Result<Value> Run(Attributes& attributes, const std::vector<Invocation>& invocations, Faults& faults) const {
+    const Request& request = attributes.request();
+    bool repeated = request.reinvocation != nullptr && request.reinvocation->is_repeated;
+    Repetition own;
+    Repetition& repetition = RepetitionOf(request, own);
+    // What others changed since, all policies that may be repeated have not seen.
+    if (repeated && !object::Equal(repetition.last_output, request.object)) repetition.RequireRepeating();
+    TRY_ASSIGN(Value ns, matcher_.Namespace(attributes));
+    const Place* last = nullptr;
+    bool changed = false;
+    for (const Invocation& invocation : invocations) {
+      TRY_ASSIGN(bool ran, Invoke(attributes, invocation, ns, repeated, repetition, faults, changed));
+      if (ran) last = &invocation.place;
+    }
+    Value object = request.object;
+    if (changed && last != nullptr) {
+      TRY_ASSIGN(VersionedObjects objects, attributes.In(*last));
+      auto typed = FromPlace(attributes, *last, objects.object);
+      if (!typed) return Fail(InternalError("failed to convert object: " + typed.error().message()));
+      object = *typed;
+      repetition.RequireRepeating();
+      if (request.reinvocation != nullptr) request.reinvocation->asked_for = true;
+    }
+    repetition.last_output = object;
+    return object;
+  }
+
+  // False: its conditions don't hold, or it is not to be repeated.
+  Result<bool> Invoke(Attributes& attributes, const Invocation& invocation, const Value& ns, bool repeated, Repetition& repetition,
+                      Faults& faults, bool& changed) const {
+    const MutatingPolicy& policy = invocation.policy;
+    ExpressionAuthorizer authorizer(parts_.authorizer, attributes.request().user());
+    TRY_ASSIGN(VersionedObjects before, attributes.In(invocation.place));
+    if (!policy.conditions().empty()) {
+      ExpressionInput input(attributes, before, invocation.parameter.form, Value(), &authorizer);
+      input.SetVariables(policy.variables());
+      MatchConditions::Answer answer = policy.conditions().Match(input);
+      if (!answer.fault.empty()) faults.Add(policy, &invocation.binding, answer.fault, "Invalid");
+      if (!answer.matches) return false;
+    }
+    std::string key = invocation.Key();
+    if (repeated && !repetition.to_repeat.contains(key)) return false;
+    for (const Mutation& mutation : policy.mutations()) {
+      TRY_ASSIGN(VersionedObjects objects, attributes.In(invocation.place));
+      if (!objects.object) continue;
+      ExpressionInput input(attributes, objects, invocation.parameter.form, ns, &authorizer);
+      input.SetVariables(policy.variables());
+      auto mutated = ApplyMutation(mutation, attributes, invocation.place, objects.object, input);
+      if (!mutated && mutated.error().final) return Fail(mutated.error().status);
+      if (!mutated) {
+        faults.Add(policy, &invocation.binding, mutated.error().status.message(), "Invalid");
+        continue;
+      }
+      attributes.SetObject(invocation.place, *mutated);
+      changed = true;
+    }
+    TRY_ASSIGN(VersionedObjects after, attributes.In(invocation.place));
+    if (!object::Equal(before.object, after.object)) {
+      repetition.RequireRepeating();
+      if (attributes.request().reinvocation != nullptr) attributes.request().reinvocation->asked_for = true;
+    }
+    if (policy.may_be_repeated()) repetition.invoked.insert(std::move(key));
+    return true;
+  }
+
+  const PluginParts parts_;
+  PolicyMatcher matcher_;
+  PolicySource source_;
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> MakeMutatingAdmissionPolicy(const PluginParts& parts) { return std::make_unique<MutatingAdmissionPolicy>(parts); }
+
+}  // namespace homeostat::admission

@@ -1,0 +1,154 @@
+#include "admission/user/mutations.h"
+
+#include <string>
+
+#include "homeostat/schema/conform.h"
+#include "homeostat/schema/json_encoder.h"
+#include "homeostat/schema/protobuf.h"
+#include "patch/json_patch.h"
+#include "patch/typed_merge.h"
+
+namespace homeostat::admission {
+namespace {
+
+using object::Value;
+using Outcome = std::expected<Value, MutationFault>;
+
+std::unexpected<MutationFault> Fault(std::string_view text) { return std::unexpected(MutationFault{SystemError(text), false}); }
+std::unexpected<MutationFault> Final(Status status) { return std::unexpected(MutationFault{std::move(status), true}); }
+
+bool IsOfResource(const Attributes& attributes, const Place& place) {
+  return place.kind == place.resource_kind->gvk && place.resource_kind->plural == attributes.request().kind.plural;
+}
+
+// With its defaults, in JSON form again.
+Outcome Completed(const Attributes& attributes, const Place& place, const Value& typed) {
+  object::Arena& arena = attributes.request().arena();
+  Value completed = typed;
+  if (IsOfResource(attributes, place)) {
+    auto defaulted = attributes.served().Default(arena, typed, *place.resource_kind);
+    if (!defaulted) return Fault(defaulted.error().message());
+    completed = *defaulted;
+  }
+  std::string_view api_version = arena.Copy(place.kind.ApiVersion());
+  return schema::ToJsonForm(arena, *place.type, schema::WithTypeMeta(arena, *place.type, completed, api_version, place.kind.kind));
+}
+
+// Why constructed objects don't stand where their names say, or "".
+std::string NamesFault(const cel::Value& value) {
+  bool constructed = value.IsMap() && !value.map().StructName().empty();
+  std::string why = constructed ? cel::CheckTypeNamesMatchFieldPathNames(value) : std::string();
+  return why.empty() ? why : "type mismatch: " + why;
+}
+
+std::string Joined(const std::vector<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
+  return joined;
+}
+
+Outcome ApplyConfiguration(const Attributes& attributes, const Place& place, const Value& object, const cel::Value& made) {
+  object::Arena& arena = attributes.request().arena();
+  if (std::string why = NamesFault(made); !why.empty()) return Fault(why);
+  cel::JsonResult json = cel::ToJson(arena, made);
+  if (!json.error.empty()) return Fault(json.error);
+  object::ObjectBuilder named(arena, json.value);
+  named.Set("apiVersion", object.Get("apiVersion"));
+  named.Set("kind", object.Get("kind"));
+  Value configuration = named.Build();
+  const std::string kApplying = "error applying patch: ";
+  if (auto checked = patch::CheckTyped(arena, *place.type, configuration, patch::Duplicates::kRefused); !checked) {
+    return Fault(kApplying + "failed to convert patch object to typed object: " + checked.error().message());
+  }
+  if (std::vector<std::string> atomics = patch::AtomicParts(*place.type, configuration); !atomics.empty()) {
+    return Fault(kApplying + "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: " + Joined(atomics));
+  }
+  if (auto checked = patch::CheckTyped(arena, *place.type, object, patch::Duplicates::kAllowed); !checked) {
+    return Fault(kApplying + "failed to convert original object to typed object: " + checked.error().message());
+  }
+  Value merged = patch::MergeTyped(arena, *place.type, object, configuration);
+  schema::ConformReport report;
+  report.collect = false;
+  Result<Value> typed = merged;
+  if (!place.type->structural) typed = schema::FromUnstructured(arena, merged, *place.type);
+  if (typed) typed = schema::Conform(arena, *typed, *place.type, report);
+  if (!typed) {
+    std::string version = (place.kind.group.empty() ? "/" : "") + place.kind.ApiVersion();  // Go shows the empty group
+    return Fault("unable to convert unstructured object to " + version + ", Kind=" + std::string(place.kind.kind) + ": " + typed.error().message());
+  }
+  return Completed(attributes, place, *typed);
+}
+
+// The patch that a list of JSONPatch{…} stands for, or why there is none.
+std::expected<Value, std::string> PatchOf(object::Arena& arena, const cel::Value& list) {
+  object::ListBuilder operations(arena);
+  for (uint64_t i = 0; i < list.list().size(); ++i) {
+    cel::Value item = list.list().At(i);
+    if (!item.IsMap()) return std::unexpected("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch");
+    object::ObjectBuilder operation(arena);
+    for (std::string_view field : {"op", "path", "from"}) {
+      std::optional<cel::Value> text = item.map().Find(cel::Value::String(field));
+      bool said = text && text->IsString() && !(field == "from" && text->text().empty());
+      if (said) operation.Append(field, Value::String(arena, text->text()));
+      else if (field != "from") operation.Append(field, Value::StringRef(""));
+    }
+    if (std::optional<cel::Value> value = item.map().Find(cel::Value::String("value"))) {
+      if (std::string why = NamesFault(*value); !why.empty()) return std::unexpected(std::move(why));
+      cel::JsonResult json = cel::ToJson(arena, *value);
+      if (!json.error.empty()) {
+        return std::unexpected("JSONPath valueExpression evaluated to a type that could not marshal to JSON: " + json.error);
+      }
+      operation.Append("value", json.value);
+    }
+    operations.Append(operation.Build());
+  }
+  return operations.Build();
+}
+
+Outcome ApplyPatch(const Attributes& attributes, const Place& place, const Value& object, const cel::Value& made) {
+  object::Arena& arena = attributes.request().arena();
+  if (!made.IsList()) return Fault("type mismatch: JSONPatchType.expression should evaluate to array");
+  auto operations = PatchOf(arena, made);
+  if (!operations) return Fault(operations.error());
+  patch::JsonPatchFault fault;
+  patch::JsonPatchOptions options;
+  options.fault = &fault;
+  auto patched = patch::ApplyJsonPatch(arena, object, *operations, options);
+  if (!patched && fault.test_failed) return object;
+  if (!patched) return Fault("JSON Patch: " + (fault.text.empty() ? patched.error().message() : fault.text));
+  schema::ConformReport report;
+  report.collect = !place.type->structural;
+  auto typed = schema::Conform(arena, *patched, *place.type, report);
+  if (!typed) return Final(InternalError(typed.error().message()));
+  if (report.HasProblems()) return Final(InternalError(report.StrictMessage()));
+  return Completed(attributes, place, *typed);
+}
+
+}  // namespace
+
+Outcome ApplyMutation(const Mutation& mutation, const Attributes& attributes, const Place& place, const Value& object, const ExpressionInput& input) {
+  // Options of a connection are in no schema that is published.
+  if (place.type == nullptr || attributes.request().operation == Operation::kConnect) {
+    std::string version = (place.kind.group.empty() ? "/" : "") + place.kind.ApiVersion();
+    return Final(ServiceUnavailableError("Resource kind " + version + ", Kind=" + std::string(place.kind.kind) +
+                                         " not found. There can be a delay between when CustomResourceDefinitions are created and when they "
+                                         "are available."));
+  }
+  if (!mutation.expression.expression.program) return Fault(mutation.expression.expression.error);
+  ExpressionOutcomes result = EvaluateAll({&mutation.expression, 1}, input, kExpressionBudget);
+  if (!result.fault.empty()) return Fault(result.fault);
+  const ExpressionOutcome& outcome = result.outcomes.front();
+  if (!outcome.error.empty()) return Fault(outcome.error);
+  return mutation.json_patch ? ApplyPatch(attributes, place, object, outcome.value) : ApplyConfiguration(attributes, place, object, outcome.value);
+}
+
+Result<Value> FromPlace(const Attributes& attributes, const Place& place, const Value& form) {
+  object::Arena& arena = attributes.request().arena();
+  schema::ConformReport report;
+  report.collect = false;
+  TRY_ASSIGN(Value typed, schema::Conform(arena, form, *place.type, report));
+  if (!IsOfResource(attributes, place)) return typed;
+  return attributes.served().Convert(arena, typed, *place.resource_kind, attributes.request().kind);
+}
+
+}  // namespace homeostat::admission

@@ -1,0 +1,26 @@
+// ServedKinds: what policies and webhooks must know of the kinds a server serves, beyond the one that is written.
+#pragma once
+
+#include <vector>
+
+#include "homeostat/base/result.h"
+#include "homeostat/object/value.h"
+#include "homeostat/schema/kind.h"
+
+namespace homeostat::admission {
+
+// Loop only. Kinds it gives live at least as long as the request that asks.
+class ServedKinds {
+ public:
+  virtual ~ServedKinds() = default;
+  // The served kinds, in their order of preference, whose objects are those of `kind`: its other versions, and those of another
+  // group that shares its store (events). `kind` itself is among them if it is served.
+  virtual std::vector<const schema::Kind*> SharingStore(const schema::Kind& kind) const = 0;
+  // An object of one of those kinds as one of another. New values go to the arena.
+  virtual Result<object::Value> Convert(object::Arena& arena, const object::Value& object, const schema::Kind& from,
+                                        const schema::Kind& to) const = 0;
+  // The object with the defaults of its kind.
+  virtual Result<object::Value> Default(object::Arena& arena, const object::Value& object, const schema::Kind& kind) const = 0;
+};
+
+}  // namespace homeostat::admission

@@ -1,0 +1,50 @@
+#include "server/served_kinds.h"
+
+#include <algorithm>
+#include <string>
+
+#include "server/body.h"
+
+namespace homeostat::server {
+
+using object::Value;
+
+std::vector<const schema::Kind*> ServedResources::SharingStore(const schema::Kind& kind) const {
+  std::vector<const schema::Kind*> found;
+  if (kind.storage_prefix.empty()) return found;
+  bool custom = false;
+  for (const Resource* resource : resources_.All()) {
+    const schema::Kind& other = *resource->kind;
+    if (other.storage_prefix != kind.storage_prefix || other.plural != kind.plural) continue;
+    found.push_back(resource->kind);
+    custom = custom || resource->custom;
+  }
+  // Those of a definition stay in its order, as upstream registers them.
+  if (!custom) {
+    std::ranges::stable_sort(found, [](const schema::Kind* a, const schema::Kind* b) {
+      if (a->gvk.group != b->gvk.group) return a->gvk.group < b->gvk.group;
+      return VersionBefore(std::string(a->gvk.version), std::string(b->gvk.version));
+    });
+  }
+  return found;
+}
+
+Result<Value> ServedResources::Convert(object::Arena& arena, const Value& object, const schema::Kind& from, const schema::Kind& to) const {
+  if (&from == &to || from.gvk == to.gvk) return object;
+  const Resource* source = Find(from);
+  const Resource* target = Find(to);
+  Value stored = object;
+  if (source != nullptr && source->storage->gvk != from.gvk) {
+    TRY_ASSIGN(stored, ToStorage(arena, *source, object));
+  }
+  if (target == nullptr || target->storage->gvk == to.gvk) return stored;
+  return FromStorage(arena, *target, stored);
+}
+
+Result<Value> ServedResources::Default(object::Arena& arena, const Value& object, const schema::Kind& kind) const {
+  const Resource* resource = Find(kind);
+  bool own = kind.type->structural && resource != nullptr && resource->owner != nullptr;
+  return (own ? resource->owner->defaults() : defaults_).Apply(arena, *kind.type, object);
+}
+
+}  // namespace homeostat::server

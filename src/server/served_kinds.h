@@ -1,0 +1,27 @@
+// ServedResources: what admission's policies and webhooks ask of the kinds that are served, answered from the index of resources.
+#pragma once
+
+#include "admission/user/served_kinds.h"
+#include "homeostat/schema/defaults.h"
+#include "server/resources.h"
+
+namespace homeostat::server {
+
+// Everything must outlive it. Loop only.
+class ServedResources final : public admission::ServedKinds {
+ public:
+  // defaults: of built-in kinds.
+  ServedResources(const Resources& resources, const schema::Defaults& defaults) : resources_(resources), defaults_(defaults) {}
+  std::vector<const schema::Kind*> SharingStore(const schema::Kind& kind) const override;
+  Result<object::Value> Convert(object::Arena& arena, const object::Value& object, const schema::Kind& from,
+                                const schema::Kind& to) const override;
+  Result<object::Value> Default(object::Arena& arena, const object::Value& object, const schema::Kind& kind) const override;
+
+ private:
+  const Resource* Find(const schema::Kind& kind) const { return resources_.Find(kind.gvk.group, kind.gvk.version, kind.plural); }
+
+  const Resources& resources_;
+  const schema::Defaults& defaults_;
+};
+
+}  // namespace homeostat::server
