@@ -9,7 +9,8 @@ Status Forbid(const Request& request, std::string_view why) {
   object::Value metadata = request.object.Get("metadata");
   if (name.empty()) name = metadata.Get("name").AsString();
   if (name.empty()) name = metadata.Get("generateName").AsString();
-  return ForbiddenError(request.kind.gvk.group, request.kind.plural, name.empty() ? "Unknown" : name, why);
+  const schema::Kind& kind = request.context.requested != nullptr ? *request.context.requested : request.kind;
+  return ForbiddenError(kind.gvk.group, kind.plural, name.empty() ? "Unknown" : name, why);
 }
 
 std::string JoinFaults(std::span<const std::string> faults) {

@@ -102,11 +102,20 @@ Type ShownType(const Type& type) {
   }
 }
 
+// As Go prints the type itself, which is not how compilers' messages write it: null_type, google.protobuf.Timestamp.
+std::string GoText(const Type& type) {
+  std::string text = type.DeclaredName();
+  if (type.parameters().empty()) return text;
+  std::string parameters;
+  for (const Type& parameter : type.parameters()) parameters += (parameters.empty() ? "" : ", ") + GoText(parameter);
+  return text + "(" + parameters + ")";
+}
+
 std::string WrongResult(std::span<const Type> results, const Type& type) {
-  if (results.size() == 1) return "must evaluate to " + results[0].ToString() + " but got " + type.ToString();
+  if (results.size() == 1) return "must evaluate to " + GoText(results[0]) + " but got " + GoText(type);
   std::string list;
-  for (const Type& result : results) list += (list.empty() ? "" : " ") + result.ToString();
-  return "must evaluate to one of [" + list + "] but got " + type.ToString();
+  for (const Type& result : results) list += (list.empty() ? "" : " ") + GoText(result);
+  return "must evaluate to one of [" + list + "] but got " + GoText(type);
 }
 
 }  // namespace

@@ -174,7 +174,8 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
   Value object = document->root();
   CO_TRY(CheckPreconditions(context, options, object));
   if (!admitted) {
-    auto admit = Admit(context, options, ns, name, object);
+    // Of a collection admission sees the objects, but no name.
+    auto admit = Admit(context, options, ns, context.info.verb == "deletecollection" ? std::string() : name, object);
     CO_TRY(co_await std::move(admit));
   }
   CO_TRY_ASSIGN(DeletePlan plan, PlanDeletion(context, options, object));

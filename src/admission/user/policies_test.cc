@@ -28,20 +28,20 @@ TEST_F(PoliciesTest, ValidatingPoliciesRefuse) {
       {"validations: [{expression: 'object.data.a == \"1\"'}]", "validationActions: [Deny]", ""},
       {"validations: [{expression: 'object.data.a == \"2\"'}]", "validationActions: [Deny]",
        "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed expression: object.data.a == \"2\""},
-      {"validations: [{expression: 'false', message: ' no '}]", "validationActions: [Deny]",
-       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"},
-      {"validations: [{expression: 'false', messageExpression: '\"has \" + object.data.b', message: no}]", "validationActions: [Deny]",
+      {"validations: [{expression: 'false', message: ' nope '}]", "validationActions: [Deny]",
+       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: nope"},
+      {"validations: [{expression: 'false', messageExpression: '\"has \" + object.data.b', message: nope}]", "validationActions: [Deny]",
        "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: has 22"},
-      {"validations: [{expression: 'false', messageExpression: 'object.data.none', message: no}]", "validationActions: [Deny]",
-       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"},
-      {"validations: [{expression: 'object.spec.x'}]", "validationActions: [Deny]",
-       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: expression 'object.spec.x' resulted in "
+      {"validations: [{expression: 'false', messageExpression: 'object.data.none', message: nope}]", "validationActions: [Deny]",
+       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: nope"},
+      {"validations: [{expression: 'object.spec.x == 1'}]", "validationActions: [Deny]",
+       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: expression 'object.spec.x == 1' resulted in "
        "error: no such key: spec"},
-      {"failurePolicy: Ignore, validations: [{expression: 'object.spec.x'}]", "validationActions: [Deny]", ""},
+      {"failurePolicy: Ignore, validations: [{expression: 'object.spec.x == 1'}]", "validationActions: [Deny]", ""},
       {"validations: [{expression: 'variables.sum == 3'}], variables: [{name: one, expression: 'int(object.data.a)'}, {name: sum, "
        "expression: 'variables.one + 2'}]", "validationActions: [Deny]", ""},
-      {"validations: [{expression: 'variables.bad'}], variables: [{name: bad, expression: 'object.x'}]", "validationActions: [Deny]",
-       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: expression 'variables.bad' resulted in "
+      {"validations: [{expression: 'variables.bad == 1'}], variables: [{name: bad, expression: 'object.x'}]", "validationActions: [Deny]",
+       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: expression 'variables.bad == 1' resulted in "
        "error: composited variable \"bad\" fails to evaluate: no such key: x"},
       {"matchConditions: [{name: never, expression: 'object.data.a != \"1\"'}], validations: [{expression: 'false'}]", "validationActions: [Deny]", ""},
       {"validations: [{expression: 'false'}]", "validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {team: blue}}, objectSelector: {}}", ""},
@@ -49,8 +49,8 @@ TEST_F(PoliciesTest, ValidatingPoliciesRefuse) {
       {"validations: [{expression: 'authorizer.group(\"\").resource(\"pods\").check(\"delete\").allowed()'}]", "validationActions: [Deny]",
        "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed expression: "
        "authorizer.group(\"\").resource(\"pods\").check(\"delete\").allowed()"},
-      {"auditAnnotations: [{key: k, valueExpression: 'object.x'}]", "validationActions: [Deny]",
-       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: expression 'object.x' resulted in error: "
+      {"auditAnnotations: [{key: k, valueExpression: 'string(object.x)'}]", "validationActions: [Deny]",
+       "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: expression 'string(object.x)' resulted in error: "
        "no such key: x"},
       {"paramKind: {apiVersion: nothing.example/v1, kind: Thing}, validations: [{expression: 'true'}]", "validationActions: [Deny]",
        "configmaps \"c\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource "
