@@ -47,6 +47,18 @@ std::string Joined(const std::vector<std::string>& texts) {
   return joined;
 }
 
+// group/version, Kind=kind, as Go prints it.
+std::string GoName(const schema::GroupVersionKind& kind) {
+  return std::string(kind.group) + "/" + std::string(kind.version) + ", Kind=" + std::string(kind.kind);
+}
+
+// Upstream finds types in what OpenAPI publishes of the kind's own group and version: what another group's subresource takes (scale,
+// eviction) is not in there, nor are the options of connections.
+bool IsDescribed(const Attributes& attributes, const Place& place) {
+  const schema::GroupVersionKind& resource = place.resource_kind->gvk;
+  return attributes.request().operation != Operation::kConnect && place.kind.group == resource.group && place.kind.version == resource.version;
+}
+
 Outcome ApplyConfiguration(const Attributes& attributes, const Place& place, const Value& object, const cel::Value& made) {
   object::Arena& arena = attributes.request().arena();
   if (std::string why = NamesFault(made); !why.empty()) return Fault(why);
@@ -57,6 +69,9 @@ Outcome ApplyConfiguration(const Attributes& attributes, const Place& place, con
   named.Set("kind", object.Get("kind"));
   Value configuration = named.Build();
   const std::string kApplying = "error applying patch: ";
+  if (!IsDescribed(attributes, place)) {
+    return Fault(kApplying + "failed to convert patch object to typed object: no corresponding type for " + GoName(place.kind));
+  }
   if (auto checked = patch::CheckTyped(arena, *place.type, configuration, patch::Duplicates::kRefused); !checked) {
     return Fault(kApplying + "failed to convert patch object to typed object: " + checked.error().message());
   }
@@ -73,8 +88,7 @@ Outcome ApplyConfiguration(const Attributes& attributes, const Place& place, con
   if (!place.type->structural) typed = schema::FromUnstructured(arena, merged, *place.type);
   if (typed) typed = schema::Conform(arena, *typed, *place.type, report);
   if (!typed) {
-    std::string version = (place.kind.group.empty() ? "/" : "") + place.kind.ApiVersion();  // Go shows the empty group
-    return Fault("unable to convert unstructured object to " + version + ", Kind=" + std::string(place.kind.kind) + ": " + typed.error().message());
+    return Fault("unable to convert unstructured object to " + GoName(place.kind) + ": " + typed.error().message());
   }
   return Completed(attributes, place, *typed);
 }
@@ -127,13 +141,7 @@ Outcome ApplyPatch(const Attributes& attributes, const Place& place, const Value
 }  // namespace
 
 Outcome ApplyMutation(const Mutation& mutation, const Attributes& attributes, const Place& place, const Value& object, const ExpressionInput& input) {
-  // Options of a connection are in no schema that is published.
-  if (place.type == nullptr || attributes.request().operation == Operation::kConnect) {
-    std::string version = (place.kind.group.empty() ? "/" : "") + place.kind.ApiVersion();
-    return Final(ServiceUnavailableError("Resource kind " + version + ", Kind=" + std::string(place.kind.kind) +
-                                         " not found. There can be a delay between when CustomResourceDefinitions are created and when they "
-                                         "are available."));
-  }
+  if (place.type == nullptr) return Final(InternalError("unknown kind " + GoName(place.kind)));
   if (!mutation.expression.expression.program) return Fault(mutation.expression.expression.error);
   ExpressionOutcomes result = EvaluateAll({&mutation.expression, 1}, input, kExpressionBudget);
   if (!result.fault.empty()) return Fault(result.fault);
