@@ -21,6 +21,7 @@ namespace {
 using internal::BioPtr;
 using internal::CertificatePtr;
 using internal::Deleter;
+using internal::HasKeyId;
 using internal::KeyPtr;
 using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
 
@@ -179,7 +180,7 @@ Result<KeyPair> IssueCertificate(Runtime& runtime, const KeyPair& authority, con
   bool extended = AddExtension(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE") &&
                   AddExtension(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature,keyEncipherment") &&
                   AddExtension(certificate.get(), issuer.get(), NID_ext_key_usage, request.server ? "serverAuth" : "clientAuth") &&
-                  AddExtension(certificate.get(), issuer.get(), NID_authority_key_identifier, "keyid") &&
+                  (!HasKeyId(issuer.get()) || AddExtension(certificate.get(), issuer.get(), NID_authority_key_identifier, "keyid")) &&
                   (names.empty() || AddExtension(certificate.get(), issuer.get(), NID_subject_alt_name, names));
   if (!extended || X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()) == 0) return OpenSslFault("issuing a certificate");
   TRY_ASSIGN(std::string certificate_text, CertificateText(certificate.get()));

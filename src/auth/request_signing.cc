@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -21,6 +22,7 @@ namespace {
 using internal::BioPtr;
 using internal::CertificatePtr;
 using internal::Deleter;
+using internal::HasKeyId;
 using internal::KeyPtr;
 using RequestPtr = std::unique_ptr<X509_REQ, Deleter<X509_REQ_free>>;
 using NamesPtr = std::unique_ptr<GENERAL_NAMES, Deleter<GENERAL_NAMES_free>>;
@@ -104,11 +106,12 @@ Result<void> ReadUsages(const std::vector<std::string>& usages, std::string& key
   return {};
 }
 
+// Times that don't fit into a WallTime (an authority may be good for a thousand years) become its last one.
 WallTime TimeOf(const ASN1_TIME* time) {
-  std::tm parts{};
-  ASN1_TIME_to_tm(time, &parts);
-  auto date = std::chrono::year(parts.tm_year + 1900) / std::chrono::month(static_cast<unsigned>(parts.tm_mon) + 1) / std::chrono::day(static_cast<unsigned>(parts.tm_mday));
-  return WallTime(std::chrono::sys_days(date)) + std::chrono::hours(parts.tm_hour) + std::chrono::minutes(parts.tm_min) + std::chrono::seconds(parts.tm_sec);
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() / 1'000'000'000;
+  tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return WallTime{};
+  return WallTime(std::chrono::seconds(std::clamp<int64_t>(timegm(&parts), -kLast, kLast)));
 }
 
 time_t SecondsOf(WallTime time) { return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count(); }
@@ -172,7 +175,7 @@ Result<std::string> SignRequest(Runtime& runtime, const KeyPair& authority, std:
   bool good = key_usages.empty() || AddExtension(made, issuer.get(), NID_key_usage, "critical," + key_usages);
   good = good && (extended_usages.empty() || AddExtension(made, issuer.get(), NID_ext_key_usage, extended_usages));
   good = good && AddExtension(made, issuer.get(), NID_basic_constraints, "critical,CA:FALSE");
-  good = good && AddExtension(made, issuer.get(), NID_authority_key_identifier, "keyid");
+  good = good && (!HasKeyId(issuer.get()) || AddExtension(made, issuer.get(), NID_authority_key_identifier, "keyid"));
   NamesPtr names = AlternativeNames(request.get());
   if (names) good = good && X509_add1_ext_i2d(made, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) == 1;
   if (!good || X509_sign(made, issuer_key.get(), EVP_sha256()) == 0) return Fault("signing a certificate");

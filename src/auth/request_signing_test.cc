@@ -41,5 +41,34 @@ TEST(RequestSigningTest, SignsForAsLongAsIsAskedAndTheAuthorityLasts) {
             "unrecognized usage values: [\"flying\"]");
 }
 
+// CN=plain; version 1, so without any extension; until the year 3122.
+constexpr std::string_view kPlainAuthority =
+    "-----BEGIN CERTIFICATE-----\n"
+    "MIIBHTCBwwIUIXwdYujfgdbayUU7C8MCEjfxzEMwCgYIKoZIzj0EAwIwEDEOMAwG\n"
+    "A1UEAwwFcGxhaW4wIBcNMjYxMTMwMDEzMjUxWhgPMzEyMjAxMjkwMTMyNTFaMBAx\n"
+    "DjAMBgNVBAMMBXBsYWluMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE0cUAXRPM\n"
+    "OJ6jMHB8NUMjszAroxzNQGFfgGVn2vHtckJ7lvaLh4Whxifs4f1LAEfnt9LjaJCm\n"
+    "UXiSwSkSJp6c0jAKBggqhkjOPQQDAgNJADBGAiEAvMdCacHWI9SWIr7yC91xMO1q\n"
+    "TCjX70A/pBHeQ76wyBoCIQDuozMY0w4RSmnZ5KjisikSTxGmYto4ct/fFyQdQLqJ\n"
+    "7w==\n"
+    "-----END CERTIFICATE-----\n";
+constexpr std::string_view kPlainKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgHNIHV68NZ9zW1ONx\n"
+    "JYDRxbMs2bes6buNe91VKr0gFEihRANCAATRxQBdE8w4nqMwcHw1QyOzMCujHM1A\n"
+    "YV+AZWfa8e1yQnuW9ouHhaHGJ+zh/UsAR+e30uNokKZReJLBKRImnpzS\n"
+    "-----END PRIVATE KEY-----\n";
+
+TEST(RequestSigningTest, AnAuthorityNeedsNoKeyIdentifierAndMayLastAThousandYears) {
+  auto runtime = SimulatedRuntime::Make(1);
+  KeyPair authority{std::string(kPlainAuthority), std::string(kPlainKey)};
+  auto signed_request = SignRequest(*runtime, authority, kRequest, {"client auth"}, std::chrono::hours(1));
+  EXPECT_TRUE(signed_request.has_value()) << signed_request.error().message();
+  CertificateRequest request;
+  request.common_name = "admin";
+  auto issued = IssueCertificate(*runtime, authority, request);
+  EXPECT_TRUE(issued.has_value()) << issued.error().message();
+}
+
 }  // namespace
 }  // namespace homeostat::auth

@@ -1,5 +1,7 @@
 #include "server/control_plane.h"
 
+#include <algorithm>
+
 #include "admission/plugins.h"
 #include "auth/node_authorizer.h"
 #include "auth/pki.h"
@@ -82,7 +84,7 @@ class ControlPlane::Impl {
         rules_(RuleResolvers()),
         rights_(authorizer_, rbac_),
         server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, options_.log},
-                {&certificates_, &static_tokens_, &tokens_}, options_.server),
+                {&certificates_, &static_tokens_, &tokens_}, ServerOptions()),
         definitions_(server_.parts(), LoopbackUser()),
         group_(runtime) {
     SetDecoders(cache_, resources_);
@@ -104,6 +106,7 @@ class ControlPlane::Impl {
   std::vector<auth::Authorizer*> Authorizers();
   std::vector<auth::RuleResolver*> RuleResolvers();
   Result<void> CheckModes() const;
+  ApiServerOptions ServerOptions() const;
   Task<void> MakeKey();
   Task<void> CompactFromTimeToTime();
   // Before the store is read in there is nothing to serve.
@@ -156,6 +159,12 @@ std::vector<auth::RuleResolver*> ControlPlane::Impl::RuleResolvers() {
     if (mode == "AlwaysAllow") chosen.push_back(&allow_all_);
   }
   return chosen;
+}
+
+ApiServerOptions ControlPlane::Impl::ServerOptions() const {
+  ApiServerOptions options = options_.server;
+  if (std::ranges::find(options_.authorization_modes, "AlwaysAllow") != options_.authorization_modes.end()) options.anonymous = false;
+  return options;
 }
 
 Result<void> ControlPlane::Impl::CheckModes() const {

@@ -26,6 +26,7 @@ struct ControlPlaneOptions {
   auth::TokenOptions tokens;
   auth::StaticTokens static_tokens;            // bearer tokens known beside those of service accounts
   // Who decides, one after the other: Node, RBAC, AlwaysAllow. system:masters may do everything before any of them is asked. Checked by Start.
+  // With AlwaysAllow nobody is anonymous, as upstream has it.
   std::vector<std::string> authorization_modes = {"Node", "RBAC"};
   admission::PluginChoice admission_plugins;   // beside those that are on by default; checked by Start
   Logger log;

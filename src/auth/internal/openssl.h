@@ -18,4 +18,7 @@ using KeyPtr = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
 using CertificatePtr = std::unique_ptr<X509, Deleter<X509_free>>;
 using BioPtr = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 
+// Whether what the authority signs can name its key: an authority that somebody made by hand may have no identifier for it.
+inline bool HasKeyId(const X509* authority) { return X509_get_ext_by_NID(authority, NID_subject_key_identifier, -1) >= 0; }
+
 }  // namespace homeostat::auth::internal
