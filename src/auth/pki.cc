@@ -200,15 +200,19 @@ Result<bool> IsValidFor(Runtime& runtime, std::string_view pem, Duration time) {
   return X509_cmp_time(X509_get0_notAfter(certificate.get()), &until) > 0;
 }
 
+namespace {
+Result<KeyPair> LoadOrMakeAuthority(Runtime& runtime, const std::string& directory, std::string_view name, std::string_view common_name) {
+  if (auto authority = Read(directory, name)) return *authority;
+  TRY_ASSIGN(KeyPair made, MakeAuthority(runtime, common_name));
+  TRY(Write(directory, name, made));
+  return made;
+}
+}  // namespace
+
 Result<Pki> LoadPki(Runtime& runtime, const PkiOptions& options) {
   if (!options.directory.empty()) TRY(MakeDirectories(options.directory, 0700));
   Pki pki;
-  if (auto authority = Read(options.directory, "ca")) {
-    pki.authority = *authority;
-  } else {
-    TRY_ASSIGN(pki.authority, MakeAuthority(runtime, "homeostat-ca"));
-    TRY(Write(options.directory, "ca", pki.authority));
-  }
+  TRY_ASSIGN(pki.authority, LoadOrMakeAuthority(runtime, options.directory, "ca", "homeostat-ca"));
   CertificateRequest server;
   server.common_name = "kube-apiserver";
   server.dns_names = options.server_dns_names;
@@ -219,6 +223,10 @@ Result<Pki> LoadPki(Runtime& runtime, const PkiOptions& options) {
   admin.common_name = "admin";
   admin.organizations = {"system:masters"};
   TRY_ASSIGN(pki.admin, LoadOrIssue(runtime, options.directory, "admin", pki.authority, admin));
+  TRY_ASSIGN(pki.proxy_authority, LoadOrMakeAuthority(runtime, options.directory, "front-proxy-ca", "front-proxy-ca"));
+  CertificateRequest proxy;
+  proxy.common_name = kProxyClientName;
+  TRY_ASSIGN(pki.proxy_client, LoadOrIssue(runtime, options.directory, "front-proxy-client", pki.proxy_authority, proxy));
   return pki;
 }
 

@@ -46,7 +46,13 @@ struct Pki {
   KeyPair authority;
   KeyPair server;
   KeyPair admin;                           // CN admin, O system:masters
+  // Extension servers know this server by a certificate of an authority that signs nothing else.
+  KeyPair proxy_authority;
+  KeyPair proxy_client;                    // CN front-proxy-client
 };
+// The common name of proxy_client.
+inline constexpr std::string_view kProxyClientName = "front-proxy-client";
+
 // Loads what is there, makes what is missing or about to expire, or, for the server, lacks a name.
 Result<Pki> LoadPki(Runtime& runtime, const PkiOptions& options);
 

@@ -29,6 +29,7 @@ constexpr std::string_view kUsed[] = {
     "cert-dir",          "client-ca-file",  "secure-port",       "service-account-issuer", "service-account-signing-key-file",
     "service-cluster-ip-range", "tls-cert-file", "tls-private-key-file", "v", "disable-admission-plugins", "enable-admission-plugins",
     "etcd-compaction-interval", "token-auth-file",
+    "proxy-client-cert-file", "proxy-client-key-file", "requestheader-client-ca-file", "requestheader-allowed-names",
 };
 // Watches may be open: they end cleanly at once, and nothing else is worth waiting for.
 constexpr Duration kShutdownGrace = std::chrono::milliseconds(30);
@@ -119,6 +120,10 @@ class KubeApiserver : public Serving {
     options.admission_plugins = {flags_.List("enable-admission-plugins"), flags_.List("disable-admission-plugins")};
     TRY_ASSIGN(options.static_tokens, ReadStaticTokens(flags_.Get("token-auth-file"), "--token-auth-file"));
     TRY_ASSIGN(options.compaction_period, ReadInterval(flags_.Get("etcd-compaction-interval", "5m0s"), "--etcd-compaction-interval"));
+    TRY_ASSIGN(options.proxy_identity.certificate, Read("proxy-client-cert-file"));
+    TRY_ASSIGN(options.proxy_identity.private_key, Read("proxy-client-key-file"));
+    TRY_ASSIGN(options.proxy_authority, Read("requestheader-client-ca-file"));
+    options.proxy_names = flags_.List("requestheader-allowed-names");
     options.server.anonymous = flags_.Get("anonymous-auth", "true") == "true";
     TRY_ASSIGN(options.service_account_key, Read("service-account-signing-key-file"));
     options.tokens.issuer = flags_.Get("service-account-issuer", options.tokens.issuer);

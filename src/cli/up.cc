@@ -147,6 +147,9 @@ Task<Result<void>> Cluster::StartControlPlane() {
   options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
   options.authority_certificate = pki_.authority.certificate;
   options.authorization_modes = options_.authorization_mode;
+  options.proxy_identity = {pki_.proxy_client.certificate, pki_.proxy_client.private_key};
+  options.proxy_authority = pki_.proxy_authority.certificate;
+  options.proxy_names = {std::string(auth::kProxyClientName)};
   options.admission_plugins = {options_.enable_admission_plugins, options_.disable_admission_plugins};
   CO_TRY_ASSIGN(options.static_tokens, ReadStaticTokens(options_.token_auth_file, "--token-auth-file"));
   CO_TRY_ASSIGN(options.compaction_period, ReadInterval(options_.compaction_interval, "--compaction-interval"));

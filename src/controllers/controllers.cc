@@ -86,7 +86,7 @@ struct Controllers::All {
     Add<TaintEvictionController>("node-controller", options.taint_eviction);
     Add<PodGarbageCollector>("pod-garbage-collector", options.pod_gc);
     Add<ClusterRoleAggregationController>("clusterrole-aggregation-controller", options.cluster_role_aggregation);
-    Add<ResourceQuotaController>("resourcequota-controller", options.resource_quota);
+    Add<ResourceQuotaController>("resourcequota-controller", WithCustom(options.resource_quota, custom_kinds));
     Add<ValidatingAdmissionPolicyStatusController>("validatingadmissionpolicy-status-controller");
     // Last: where somebody needs whole objects already, it needs no copy of their metadata.
     Add<GarbageCollector>("generic-garbage-collector", WithCustom(options.garbage_collector, custom_kinds));

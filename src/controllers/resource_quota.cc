@@ -132,6 +132,51 @@ ResourceQuotaController::ResourceQuotaController(Runtime& runtime, sdk::Client c
     controller_.WaitFor(informer);
     informer.AddHandler([this, resource](const sdk::Change& change) { ObjectChanged(resource, change); });
   }
+  if (options_.custom_kinds == nullptr) return;
+  options_.custom_kinds->AddHandler([this](const schema::Kind& kind, bool served) { CustomKindChanged(kind, served); });
+}
+
+void ResourceQuotaController::CustomKindChanged(const schema::Kind& kind, bool served) {
+  if (!kind.namespaced) return;
+  GroupResource resource{std::string(kind.gvk.group), std::string(kind.plural)};
+  auto known = custom_.find(resource);
+  if (known != custom_.end() && (served || known->second.kind == &kind)) {
+    counted_.erase(resource);
+    custom_.erase(known);
+  }
+  if (served) custom_[resource].kind = &kind;
+  EnqueueQuotasOf(resource);
+}
+
+void ResourceQuotaController::EnqueueQuotasOf(const GroupResource& resource) {
+  for (const object::DocumentPtr& quota : quotas_.List()) {
+    Amounts hard = quota::ParseAmounts(quota->root().Get("spec").Get("hard"));
+    bool counts = std::ranges::any_of(hard, [&](const auto& entry) { return quota::CountedResource(entry.first) == resource; });
+    if (counts) controller_.Enqueue(sdk::meta::Key(quota->root()));
+  }
+}
+
+void ResourceQuotaController::FollowCounted(const Amounts& hard) {
+  for (const auto& [name, limit] : hard) {
+    GroupResource resource = quota::CountedResource(name);
+    auto known = custom_.find(resource);
+    if (known == custom_.end() || known->second.informer) continue;
+    sdk::InformerOptions options;
+    options.metadata_only = true;
+    Custom& custom = known->second;
+    custom.informer = std::make_unique<sdk::Informer>(runtime_, client_, *custom.kind, std::move(options));
+    custom.informer->AddHandler([this, resource](const sdk::Change& change) { ObjectChanged(resource, change); });
+    custom.informer->Start();
+    custom.waiting = std::make_unique<TaskGroup>(runtime_);
+    custom.waiting->Spawn(CountOnceKnown(resource, *custom.informer));
+  }
+}
+
+Task<void> ResourceQuotaController::CountOnceKnown(GroupResource resource, sdk::Informer& informer) {
+  auto wait = informer.WaitForSync();
+  co_await wait;
+  counted_[resource] = &informer;
+  EnqueueQuotasOf(resource);
 }
 
 ResourceQuotaController::~ResourceQuotaController() = default;
@@ -201,6 +246,7 @@ Task<Result<sdk::ReconcileOutcome>> ResourceQuotaController::Reconcile(std::stri
   Amounts hard = quota::ParseAmounts(root.Get("spec").Get("hard"));
   // What can't be counted stays as it is.
   Amounts used = quota::ParseAmounts(status.Get("used"));
+  FollowCounted(hard);
   Amounts counted = Count(root, hard);
   auto charged = charged_.find(key);
   if (charged != charged_.end()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "homeostat/sdk/controller.h"
+#include "homeostat/sdk/custom_kinds.h"
 #include "quota/evaluator.h"
 
 namespace homeostat::controllers {
@@ -18,6 +19,8 @@ struct ResourceQuotaOptions {
   Duration settle = std::chrono::milliseconds(500);
   // What can be counted, one version each. Empty: every built-in, stored, namespaced kind but events.
   std::vector<const schema::Kind*> kinds;
+  // Kinds of CustomResourceDefinitions: counted where a quota names them; may be null. Must outlive the controller.
+  sdk::CustomKinds* custom_kinds = nullptr;
 };
 
 class ResourceQuotaController {
@@ -33,6 +36,11 @@ class ResourceQuotaController {
 
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
   Task<void> Resync();
+  void CustomKindChanged(const schema::Kind& kind, bool served);
+  // Begins to watch the custom kinds that a quota counts; they count from when all of their objects are known.
+  void FollowCounted(const quota::Amounts& hard);
+  Task<void> CountOnceKnown(quota::GroupResource resource, sdk::Informer& informer);
+  void EnqueueQuotasOf(const quota::GroupResource& resource);
   void QuotaChanged(const sdk::Change& change);
   void ObjectChanged(const quota::GroupResource& resource, const sdk::Change& change);
   quota::Amounts Count(const object::Value& quota, const quota::Amounts& hard) const;
@@ -42,6 +50,12 @@ class ResourceQuotaController {
   ResourceQuotaOptions options_;
   sdk::Informer& quotas_;
   std::map<quota::GroupResource, sdk::Informer*> counted_;
+  struct Custom {
+    const schema::Kind* kind = nullptr;
+    std::unique_ptr<sdk::Informer> informer;  // once a quota has asked for it
+    std::unique_ptr<TaskGroup> waiting;
+  };
+  std::map<quota::GroupResource, Custom> custom_;
   std::unique_ptr<Around> around_;
   std::map<std::string, MonotonicTime> charged_;  // when a quota's use was last seen to rise
   sdk::Controller controller_;

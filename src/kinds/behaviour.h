@@ -100,6 +100,8 @@ struct Behaviour {
 
   // True when something of the kind's own, beside metadata.finalizers, holds a deleted object (a namespace's spec.finalizers).
   bool (*held)(Value object) = nullptr;
+  // Marking it for deletion sets the time and nothing else: no period, and no generation.
+  bool deletion_sets_time_only = false;
   // What else changes when an object is marked for deletion.
   Value (*mark_deleting)(RuleContext&, Value object) = nullptr;
 

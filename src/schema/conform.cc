@@ -274,13 +274,7 @@ class Conformer {
       return type.structural && converted.IsAbsent() ? member.value : converted;
     }
     if (type.preserve_unknown_fields) return member.value;
-    if (report_ != nullptr && report_->collect) {
-      std::string path;
-      AppendStrictPath(frame, path);
-      if (!path.empty()) path += '.';
-      path += member.name();
-      report_->AddUnknown(path);
-    }
+    ReportUnknown(member.name(), frame);
     return {};
   }
 
@@ -353,8 +347,34 @@ class Conformer {
   }
 
   Value WrongKind(const Type& type, const Value& value, const Frame* frame) {
-    if (type.structural) return value;
+    if (type.structural) return type.preserve_unknown_fields ? value : WithoutMembers(value, frame);
     return SoftError(type, internal::JsonKindName(value), frame);
+  }
+
+  // What stands where a schema has no place for members: they are unknown, in the items of lists too. That the value is of the
+  // wrong kind is for the conditions to say.
+  Value WithoutMembers(const Value& value, const Frame* frame) {
+    if (value.IsObject()) {
+      for (const Member& member : value.members()) ReportUnknown(member.name(), frame);
+      return Value::EmptyObject();
+    }
+    if (!value.IsList() || !Enter()) return value;
+    Value* items = arena_.AllocateArray<Value>(value.size());
+    for (size_t i = 0; i < value.size(); ++i) {
+      Frame here{.parent = frame, .index = i};
+      new (&items[i]) Value(WithoutMembers(value.items()[i], &here));
+    }
+    --depth_;
+    return Value::List({items, value.size()});
+  }
+
+  void ReportUnknown(std::string_view name, const Frame* frame) {
+    if (report_ == nullptr || !report_->collect) return;
+    std::string path;
+    AppendStrictPath(frame, path);
+    if (!path.empty()) path += '.';
+    path += name;
+    report_->AddUnknown(path);
   }
 
   // Go goes on after such an error and reports the first.

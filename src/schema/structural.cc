@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <unordered_map>
 
 #include "homeostat/object/json.h"
 #include "schema/internal/pattern.h"
@@ -227,7 +228,17 @@ class StructuralCompiler {
     return kText;
   }
 
+  // Made once for each schema: the root's reaches all below it, which types then share.
   const Condition* MakeCondition(const Value& schema, int depth) {
+    if (schema.empty()) return NewCondition(schema, depth);
+    const void* identity = schema.members().data();
+    if (auto made = conditions_.find(identity); made != conditions_.end()) return made->second;
+    const Condition* condition = NewCondition(schema, depth);
+    conditions_[identity] = condition;
+    return condition;
+  }
+
+  const Condition* NewCondition(const Value& schema, int depth) {
     Condition* condition = New<Condition>();
     condition->schema = schema;
     if (!schema || depth >= kMaxSchemaDepth) return condition;
@@ -303,6 +314,7 @@ class StructuralCompiler {
   StructuralSchema& result_;
   object::Arena& arena_;
   const StructuralOptions& options_;
+  std::unordered_map<const void*, const Condition*> conditions_;  // by the members of their schemas
 };
 
 StructuralSchema::StructuralSchema() = default;

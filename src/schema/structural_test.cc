@@ -96,6 +96,10 @@ TEST(Structural, PrunesDefaultsAndReports) {
       {R"({"spec":{"embed":{"kind":"Pod","x":1,"metadata":{"name":"p","odd":1}},"keel":"","rig":{"masts":0}}})",
        R"({"spec":{"embed":{"kind":"Pod","metadata":{"name":"p"},"x":1},"keel":"","rig":{"masts":0}}})",
        {R"(unknown field "spec.embed.metadata.odd")"}},
+      // Of a value of another kind no members stay.
+      {R"({"spec":{"oars":{"a":1},"keel":[{"b":1},[{"c":2}],3],"rig":{"masts":0}}})",
+       R"({"spec":{"keel":[{},[{}],3],"oars":{},"rig":{"masts":0}}})",
+       {R"(unknown field "spec.keel[0].b")", R"(unknown field "spec.keel[1][0].c")", R"(unknown field "spec.oars.a")"}},
   };
   for (const Case& c : kCases) {
     Decoded decoded = Decode(*boat, c.json);

@@ -158,6 +158,7 @@ class ApiServer::Impl {
   ApiServerOptions options_;
   std::map<std::string, PathHandler, std::less<>> paths_;
   std::map<std::string, ResourceHandler, std::less<>> resource_handlers_;
+  Diversion diversion_;
   int reading_ = 0, mutating_ = 0;
   std::unique_ptr<RequestMetrics> metrics_;
   std::unique_ptr<StoreMetrics> store_metrics_;
@@ -273,6 +274,13 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
     ~Leaving() { impl->Leave(*info); }
   } leaving{this, &info};
 
+  if (diversion_) {
+    PathRequest asked{request, info, query, effective, error_output, audit_id};
+    if (auto diverted = diversion_(asked)) {
+      auto elsewhere = *std::move(diverted);
+      co_return co_await std::move(elsewhere);
+    }
+  }
   const Resource* resource =
       info.resource_request ? parts_.resources.Find(info.group, info.version, info.resource) : nullptr;
   if (resource == nullptr || IsOutOfScope(*resource, info)) {
@@ -361,6 +369,8 @@ class InProcessTransport : public http::Handler {
 std::shared_ptr<http::Handler> ApiServer::InProcess(User user) {
   return std::make_shared<InProcessTransport>(*this, std::move(user));
 }
+
+void ApiServer::DivertBy(Diversion diversion) { impl_->diversion_ = std::move(diversion); }
 
 void ApiServer::CountInto(MetricsRegistry& registry) {
   impl_->metrics_ = std::make_unique<RequestMetrics>(registry);

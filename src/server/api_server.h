@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct PathRequest {
   const http::Query& query;
   const User& user;
   MediaTypeOptions output;
+  std::string_view audit_id = {};
 };
 using PathHandler = std::function<Task<http::Response>(const PathRequest&)>;
 // For handlers that have nothing to wait for.
@@ -32,6 +34,9 @@ Task<http::Response> AnswerNow(http::Response response);
 // Answers a subresource that is no part of the object (binding, eviction, token, log, exec …), or a whole kind that is
 // never stored (reviews). Called with everything a verb has.
 using ResourceHandler = std::function<Task<Result<http::Response>>(RequestContext&)>;
+
+// Asked before anybody here: a task where another server answers the request, whatever it is for.
+using Diversion = std::function<std::optional<Task<http::Response>>(const PathRequest&)>;
 
 struct ApiServerOptions {
   int max_requests = 400;           // in flight, reading; upstream's default
@@ -55,6 +60,9 @@ class ApiServer : public http::Handler {
   Task<http::Response> HandleAs(User user, http::Request request);
   // A transport for SDK clients of this process.
   std::shared_ptr<http::Handler> InProcess(User user);
+
+  // Requests that are allowed are shown to `diversion` first.
+  void DivertBy(Diversion diversion);
 
   // Requests, and what they ask of the store, are counted in this registry, which must outlive the server, from now on.
   void CountInto(MetricsRegistry& registry);

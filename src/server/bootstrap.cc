@@ -28,6 +28,27 @@ std::string EndpointObjects(const BootstrapOptions& options) {
   return out;
 }
 
+// How extension servers find out whom a request is from.
+std::string AuthenticationConfig(const BootstrapOptions& options) {
+  std::string out = R"(,{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"extension-apiserver-authentication","namespace":"kube-system"},)"
+                    R"("data":{"client-ca-file":)";
+  object::AppendJsonString(out, options.authority_certificate);
+  if (!options.proxy_authority.empty()) {
+    out += R"(,"requestheader-client-ca-file":)";
+    object::AppendJsonString(out, options.proxy_authority);
+    out += R"(,"requestheader-allowed-names":)";
+    std::string names;
+    for (const std::string& name : options.proxy_names) {
+      names += names.empty() ? "[" : ",";
+      object::AppendJsonString(names, name);
+    }
+    object::AppendJsonString(out, names.empty() ? "[]" : names + "]");
+    out += R"(,"requestheader-username-headers":"[\"X-Remote-User\"]","requestheader-uid-headers":"[\"X-Remote-Uid\"]",)"
+           R"("requestheader-group-headers":"[\"X-Remote-Group\"]","requestheader-extra-headers-prefix":"[\"X-Remote-Extra-\"]")";
+  }
+  return out + "}}";
+}
+
 // Objects that depend on how the server was started, as JSON.
 std::string OwnObjects(const BootstrapOptions& options, std::string_view service_address, const Resources& resources) {
   std::string out = "[";
@@ -44,18 +65,15 @@ std::string OwnObjects(const BootstrapOptions& options, std::string_view service
   out += fmt::format(R"(,{{"apiVersion":"networking.k8s.io/v1","kind":"ServiceCIDR","metadata":{{"name":"kubernetes"}},)"
                      R"("spec":{{"cidrs":["{}"]}}}})",
                      options.service_cidr);
-  out += R"(,{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"extension-apiserver-authentication","namespace":"kube-system"},)"
-         R"("data":{"client-ca-file":)";
-  object::AppendJsonString(out, options.authority_certificate);
-  out += "}}";
+  out += AuthenticationConfig(options);
   for (const Resources::GroupVersions& group : resources.groups()) {
+    if (group.group == "apiregistration.k8s.io") continue;  // as upstream: the group of these objects has none itself
     for (const std::string& version : group.versions) {
-      std::string suffix = group.group.empty() ? "" : group.group;
       out += fmt::format(
           R"(,{{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService","metadata":{{"name":"{0}.{1}",)"
           R"("labels":{{"kube-aggregator.kubernetes.io/automanaged":"onstart"}}}},"spec":{{"group":"{1}","version":"{0}",)"
           R"("groupPriorityMinimum":{2},"versionPriority":{3}}}}})",
-          version, suffix, group.group_priority, group.version_priority);
+          version, group.group, group.group_priority, VersionPriority(group.group, version));
     }
   }
   return out + "]";

@@ -13,6 +13,7 @@
 #include "homeostat/schema/conform.h"
 #include "homeostat/sdk/client.h"
 #include "kinds/behaviours.h"
+#include "server/aggregation/aggregator.h"
 #include "server/allocations.h"
 #include "server/bootstrap.h"
 #include "server/cached_objects.h"
@@ -24,6 +25,7 @@
 #include "server/openid.h"
 #include "server/request_metrics.h"
 #include "server/served_kinds.h"
+#include "server/service_location.h"
 #include "server/subresources/subresources.h"
 
 namespace homeostat::server {
@@ -86,14 +88,15 @@ class ControlPlane::Impl {
         server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, options_.log},
                 {&certificates_, &static_tokens_, &tokens_}, ServerOptions()),
         definitions_(server_.parts(), LoopbackUser()),
+        aggregator_(server_, server_.InProcess(LoopbackUser()), {options_.proxy_identity, Loopback()}),
         group_(runtime) {
     SetDecoders(cache_, resources_);
     KeepAuthorizersInStep();
-    ServeDiscovery(server_);
+    ServeDiscovery(server_, aggregator_);
     ServeSubresources(server_, SubresourceParts{tokens_, static_tokens_, rules_, authorizer_, [this] { return StoreHealth(); }});
     server_.CountInto(metrics_);
     ServeOpenIdDocuments(server_, tokens_);
-    ServeOpenApi(server_, options_.version.git_version);
+    ServeOpenApi(server_, aggregator_, options_.version.git_version);
     ServeMetrics(server_, metrics_, cache_, options_.version);
     ServeHealth(server_, Checks());
     ServeVersion(server_, options_.version);
@@ -108,6 +111,8 @@ class ControlPlane::Impl {
   Result<void> CheckModes() const;
   ApiServerOptions ServerOptions() const;
   Task<void> MakeKey();
+  // Where this server itself is reached, host:port.
+  std::string Loopback() const { return ServiceLocation{options_.advertise_address, options_.advertise_port}.Authority(); }
   Task<void> CompactFromTimeToTime();
   // Before the store is read in there is nothing to serve.
   std::optional<std::string> StoreHealth() const;
@@ -137,6 +142,7 @@ class ControlPlane::Impl {
   ApiServer server_;
   admission::Chain admission_;  // asks the server, so that it must go first
   Definitions definitions_;
+  Aggregator aggregator_;
   bool started_ = false;
   TaskGroup group_;
 };
@@ -278,12 +284,15 @@ Task<Result<void>> ControlPlane::Impl::Start() {
   CO_TRY(admission::AddPlugins(admission_, AdmissionParts(), options_.admission_plugins));
   auto load = cache_.Start();
   CO_TRY(co_await std::move(load));
+  aggregator_.Start();
   definitions_.Start();
   BootstrapOptions bootstrap;
   bootstrap.service_cidr = options_.service_cidr;
   bootstrap.advertise_address = options_.advertise_address;
   bootstrap.advertise_port = options_.advertise_port;
   bootstrap.authority_certificate = options_.authority_certificate;
+  bootstrap.proxy_authority = options_.proxy_authority;
+  bootstrap.proxy_names = options_.proxy_names;
   auto make = Bootstrap(runtime_, cache_, resources_, server_.InProcess(LoopbackUser()), bootstrap);
   CO_TRY(co_await std::move(make));
   if (options_.service_account_key.empty()) {

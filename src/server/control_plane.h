@@ -13,6 +13,7 @@
 #include "cache/cache.h"
 #include "homeostat/base/log.h"
 #include "homeostat/base/runtime.h"
+#include "server/aggregation/extension_server.h"
 #include "server/api_server.h"
 #include "server/health.h"
 #include "store/engine.h"
@@ -41,6 +42,10 @@ struct ControlPlaneOptions {
   std::function<void(const std::string& pem)> save_key;
   // The authority that clients check the server with, for ConfigMap kube-root-ca.crt and extension-apiserver-authentication.
   std::string authority_certificate;
+  // Who this server is to extension servers, and the authority and names by which they know it (see BootstrapOptions).
+  ProxyIdentity proxy_identity;
+  std::string proxy_authority;
+  std::vector<std::string> proxy_names;
 };
 
 // Loop only. Destroying it drops what is under way; Stop first for a clean end.

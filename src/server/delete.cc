@@ -90,6 +90,13 @@ Value MarkAtOnce(kinds::RuleContext& rules, const Value& object) {
   return Mark(rules.arena, rules.kind, marked, existing && existing->ToClock() < now ? existing->ToClock() : now, 0);
 }
 
+// With nothing but the time of the first request.
+Value MarkTime(kinds::RuleContext& rules, const Value& object) {
+  if (object.Path({"metadata", "deletionTimestamp"})) return object;
+  std::string now = object::FormatTime(object::Timestamp::FromClock(rules.runtime.WallNow()));
+  return SetMetadata(rules.arena, *rules.kind.type, object, "deletionTimestamp", Value::String(rules.arena, now));
+}
+
 // Graceful kinds: the period a deletion gets. Sets `pending` when it is on its way already.
 Result<std::optional<Value>> BeginGracefully(kinds::RuleContext& rules, const kinds::Behaviour& behaviour,
                                              const DeleteQuery& options, const Value& object, bool& pending) {
@@ -134,7 +141,7 @@ Result<DeletePlan> PlanDeletion(RequestContext& context, const DeleteQuery& opti
   Value marked = WithCollectorFinalizers(context.arena(), context.storage(), options, graceful ? *graceful : object);
   bool held = IsHeld(behaviour, marked);
   if (!graceful && !held) return plan;
-  if (!graceful) marked = MarkAtOnce(rules, marked);
+  if (!graceful) marked = behaviour.deletion_sets_time_only ? MarkTime(rules, marked) : MarkAtOnce(rules, marked);
   if (behaviour.mark_deleting != nullptr) marked = behaviour.mark_deleting(rules, marked);
   plan.marked = marked;
   bool waits = held || marked.Path({"metadata", "deletionGracePeriodSeconds"}).AsInt() > 0;

@@ -130,27 +130,27 @@ void AppendGroupVersion(std::string& out, std::string_view group, std::string_vi
 }
 
 // The members of an APIGroup after its kind and apiVersion.
-void AppendGroup(std::string& out, const Resources::GroupVersions& group) {
+void AppendGroup(std::string& out, const DiscoveredGroup& group) {
   out += R"("name":)";
   AppendText(out, group.group);
   out += R"(,"versions":[)";
   for (size_t i = 0; i < group.versions.size(); ++i) {
     if (i > 0) out += ',';
-    AppendGroupVersion(out, group.group, group.versions[i]);
+    AppendGroupVersion(out, group.group, group.versions[i].version);
   }
   out += R"(],"preferredVersion":)";
-  AppendGroupVersion(out, group.group, group.versions.front());
+  AppendGroupVersion(out, group.group, group.versions.front().version);
 }
 
-std::string GroupListJson(const Resources& resources) {
+std::string GroupListJson(const ApiServices& services) {
   std::string out = R"({"kind":"APIGroupList","apiVersion":"v1","groups":[)";
   bool first = true;
-  for (const Resources::GroupVersions& group : resources.groups()) {
-    if (group.group.empty()) continue;
+  for (const DiscoveredGroup* group : services.groups_by_name()) {
+    if (group->group.empty()) continue;
     if (!first) out += ',';
     first = false;
     out += '{';
-    AppendGroup(out, group);
+    AppendGroup(out, *group);
     out += '}';
   }
   return out + "]}";
@@ -206,13 +206,36 @@ void AppendAggregatedResource(std::string& out, const Resource& resource) {
   out += '}';
 }
 
+// The resources of a version, as a JSON list, and whether they are what is there now.
+void AppendVersion(std::string& out, const Resources& resources, const Aggregator& aggregator, const DiscoveredGroup& group,
+                   const DiscoveredVersion& version) {
+  out += R"({"version":)";
+  AppendText(out, version.version);
+  bool stale = false;
+  if (version.remote) {
+    auto extension = aggregator.Find(version.remote->name);
+    stale = !extension || extension->documents().stale;
+    if (extension && extension->documents().resources.size() > 2) out += R"(,"resources":)" + extension->documents().resources;
+  } else {
+    out += R"(,"resources":[)";
+    bool first = true;
+    for (const Resource* resource : ResourcesOf(resources, group.group, version.version)) {
+      if (!first) out += ',';
+      first = false;
+      AppendAggregatedResource(out, *resource);
+    }
+    out += ']';
+  }
+  out += stale ? R"(,"freshness":"Stale"})" : R"(,"freshness":"Current"})";
+}
+
 // core: only the core group, for /api; else all others, for /apis.
-std::string AggregatedJson(const Resources& resources, bool core, std::string_view version) {
+std::string AggregatedJson(const Resources& resources, const Aggregator& aggregator, bool core, std::string_view version) {
   std::string out = R"({"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/)" + std::string(version) +
                     R"(","metadata":{},"items":[)";
   bool first = true;
-  for (const Resources::GroupVersions& group : resources.groups()) {
-    if (group.group.empty() != core) continue;
+  for (const DiscoveredGroup& group : aggregator.services().groups()) {
+    if (group.group.empty() != core || std::ranges::none_of(group.versions, &DiscoveredVersion::served)) continue;
     if (!first) out += ',';
     first = false;
     out += R"({"metadata":{)";
@@ -221,18 +244,12 @@ std::string AggregatedJson(const Resources& resources, bool core, std::string_vi
       AppendText(out, group.group);
     }
     out += R"(},"versions":[)";
-    for (size_t i = 0; i < group.versions.size(); ++i) {
-      if (i > 0) out += ',';
-      out += R"({"version":)";
-      AppendText(out, group.versions[i]);
-      out += R"(,"resources":[)";
-      bool first_kind = true;
-      for (const Resource* resource : ResourcesOf(resources, group.group, group.versions[i])) {
-        if (!first_kind) out += ',';
-        first_kind = false;
-        AppendAggregatedResource(out, *resource);
-      }
-      out += R"(],"freshness":"Current"})";
+    bool first_version = true;
+    for (const DiscoveredVersion& entry : group.versions) {
+      if (!entry.served) continue;
+      if (!first_version) out += ',';
+      first_version = false;
+      AppendVersion(out, resources, aggregator, group, entry);
     }
     out += "]}";
   }
@@ -306,13 +323,13 @@ Status NoSuchResource() {
 http::Response NoSuchPage() { return BytesResponse(404, Bytes::Static("404 page not found\n"), "text/plain; charset=utf-8"); }
 
 // /apis/GROUP and /apis/GROUP/VERSION.
-http::Response GroupDocument(const Resources& resources, const PathRequest& request) {
+http::Response GroupDocument(const Resources& resources, const ApiServices& services, const PathRequest& request) {
   std::string_view rest = std::string_view(request.info.path).substr(std::string_view("/apis/").size());
   if (rest.ends_with('/')) rest.remove_suffix(1);
   size_t slash = rest.find('/');
   std::string_view name = rest.substr(0, slash);
-  auto group = std::ranges::find_if(resources.groups(), [&](const auto& entry) { return entry.group == name && !name.empty(); });
-  if (group == resources.groups().end()) return NoSuchPage();
+  auto group = std::ranges::find_if(services.groups(), [&](const auto& entry) { return entry.group == name && !name.empty(); });
+  if (group == services.groups().end()) return NoSuchPage();
   if (slash == rest.npos) {
     std::string json = R"({"kind":"APIGroup","apiVersion":"v1",)";
     AppendGroup(json, *group);
@@ -334,13 +351,13 @@ http::Response CoreDocument(const Resources& resources, const PathRequest& reque
 
 }  // namespace
 
-void ServeDiscovery(ApiServer& server) {
+void ServeDiscovery(ApiServer& server, const Aggregator& aggregator) {
   Resources& resources = server.parts().resources;
-  auto root = [&resources](const PathRequest& request, bool core) {
+  auto root = [&resources, &aggregator](const PathRequest& request, bool core) {
     std::string version = AggregatedVersion(request.request.headers.Get("Accept"));
-    if (!version.empty()) return AggregatedResponse(request.request, AggregatedJson(resources, core, version), version);
+    if (!version.empty()) return AggregatedResponse(request.request, AggregatedJson(resources, aggregator, core, version), version);
     if (core) return CoreVersions(request);
-    http::Response response = DocumentResponse(GroupListJson(resources), "APIGroupList", request.output);
+    http::Response response = DocumentResponse(GroupListJson(aggregator.services()), "APIGroupList", request.output);
     response.headers.Set("Vary", "Accept");
     return response;
   };
@@ -350,8 +367,8 @@ void ServeDiscovery(ApiServer& server) {
   server.HandlePath("/api/", [root, &resources](const PathRequest& request) {
     return AnswerNow(request.info.path == "/api/" ? root(request, true) : CoreDocument(resources, request));
   });
-  server.HandlePath("/apis/", [root, &resources](const PathRequest& request) {
-    return AnswerNow(request.info.path == "/apis/" ? root(request, false) : GroupDocument(resources, request));
+  server.HandlePath("/apis/", [root, &resources, &aggregator](const PathRequest& request) {
+    return AnswerNow(request.info.path == "/apis/" ? root(request, false) : GroupDocument(resources, aggregator.services(), request));
   });
 }
 

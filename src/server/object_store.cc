@@ -25,8 +25,14 @@ Answer AnswerWith(RequestContext& context, Value object, int code) {
 // The new state as a document, once its revision is known: the request's own tree.
 cache::DocumentMaker MakeDocument(RequestContext& context, Value object) {
   return [&context, object](uint64_t revision) -> object::DocumentPtr {
-    context.work->set_root(WithRevision(context.arena(), context.storage(), object, revision));
     const Resource& resource = *context.resource;
+    Value shown = object;
+    if (resource.custom) {
+      // As it will be read: what was taken off on the way in (the status of a new object) may have a default.
+      auto filled = context.defaults(context.storage()).Apply(context.arena(), *context.storage().type, object);
+      if (filled) shown = *filled;
+    }
+    context.work->set_root(WithRevision(context.arena(), context.storage(), shown, revision));
     bool shareable = !resource.owner || !resource.owner->retired();
     // Written in another version, it has not been given yet what its stored version adds by default when it is read.
     if (resource.custom && resource.kind != resource.storage) shareable = false;

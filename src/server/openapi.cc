@@ -12,6 +12,8 @@
 #include "homeostat/base/hash.h"
 #include "homeostat/object/json.h"
 #include "schema/openapi.h"
+#include "schema/openapi_protobuf.h"
+#include "server/aggregation/openapi_merge.h"
 #include "server/encode.h"
 
 namespace homeostat::server {
@@ -30,20 +32,20 @@ struct StoredDocument {
   mutable Bytes packed;  // gzip, once somebody has asked for it
 };
 
-// Documents as they were made for one state of the index of resources.
+// Documents as they were made for one state of what is served.
 class Documents {
  public:
   // salt: makes the names of documents differ from those of every other run of the program, since what they say may.
-  Documents(const Resources& resources, std::string git_version, uint64_t salt)
-      : resources_(resources), version_(std::move(git_version)), salt_(std::to_string(salt)) {}
+  Documents(const Resources& resources, Aggregator& aggregator, std::string git_version, uint64_t salt)
+      : resources_(resources), aggregator_(aggregator), version_(std::move(git_version)), salt_(std::to_string(salt)) {
+    for (const Resource* resource : resources_.All()) {
+      if (!resource->custom) kinds_.push_back(resource->kind);
+    }
+  }
 
   const StoredDocument& V2(OpenApiForm form) {
     Refresh();
-    return Made("v2", form, [&] {
-      std::vector<const schema::Kind*> kinds = kinds_;
-      for (const Resource* resource : resources_.All()) AddCustom(resource, kinds);
-      return schema::OpenApiV2Document(Source(kinds), form);
-    });
+    return Made("v2", form, [&] { return MakeV2(form); });
   }
   // path: "api/v1", "apis/apps/v1", "version" …
   const StoredDocument& V3(const std::string& path, OpenApiForm form) {
@@ -59,22 +61,49 @@ class Documents {
     Refresh();
     return std::string(kPrefix) + path + "?hash=" + Tag("v3/" + path);
   }
+  // The extension server that has the document; null: this server has it, or nobody.
+  std::shared_ptr<ExtensionServer> Elsewhere(const std::string& path) const {
+    auto place = PlaceOf(path);
+    if (place) return aggregator_.Find(ApiServiceName(place->first, place->second));
+    constexpr std::string_view kGroups = "apis/";
+    if (!path.starts_with(kGroups)) return nullptr;
+    // The document of a group that only extension servers have.
+    std::string_view group = std::string_view(path).substr(kGroups.size());
+    std::shared_ptr<ExtensionServer> found;
+    for (const auto& [name, extension] : aggregator_.extensions()) {
+      if (extension->service().spec.group == group) found = extension;
+    }
+    bool ours = std::ranges::any_of(resources_.groups(), [&](const auto& own) { return own.group == group; });
+    return ours ? nullptr : found;
+  }
 
  private:
+  // Documents that say the same as before stay.
   void Refresh() {
-    if (generation_ == resources_.generation()) return;
-    generation_ = resources_.generation();
-    made_.clear();
-    kinds_.clear();
-    for (const Resource* resource : resources_.All()) {
-      if (!resource->custom) kinds_.push_back(resource->kind);
-    }
+    if (generation_ == aggregator_.generation()) return;
+    generation_ = aggregator_.generation();
+    std::erase_if(made_, [this](const auto& made) { return made.second.tag != Tag(made.first.first); });
+  }
+
+  // Group and version of a path.
+  static std::optional<std::pair<std::string, std::string>> PlaceOf(std::string_view path) {
+    if (path.starts_with("api/")) return std::pair(std::string(), std::string(path.substr(4)));
+    size_t slash = path.starts_with("apis/") ? path.find('/', 5) : path.npos;
+    if (slash == path.npos) return std::nullopt;
+    return std::pair(std::string(path.substr(5, slash - 5)), std::string(path.substr(slash + 1)));
   }
 
   // What a document says follows from the program and the kinds: no need to make it for its hash. Both forms have the
-  // same, as upstream's; Vary tells them apart.
+  // same, as upstream's; Vary tells them apart. That of a group version changes with its own kinds alone.
   std::string Tag(const std::string& name) const {
-    return Sha256Hex(version_ + "/" + salt_ + "/" + std::to_string(generation_) + "/" + name);
+    std::string text = version_ + "/" + salt_ + "/" + name;
+    if (!name.starts_with("v3/")) return Sha256Hex(text + "/" + std::to_string(generation_));
+    if (auto place = PlaceOf(std::string_view(name).substr(3))) {
+      for (const Resource* resource : resources_.AllOf(place->first, place->second)) {
+        if (resource->custom) text += "/" + std::string(resource->owner->fingerprint());
+      }
+    }
+    return Sha256Hex(text);
   }
 
   template <class Make>
@@ -105,17 +134,28 @@ class Documents {
     return source;
   }
 
-  std::string MakeV3(const std::string& path, OpenApiForm form) const {
-    std::string group, version;
-    if (path.starts_with("api/")) {
-      version = path.substr(4);
-    } else if (path.starts_with("apis/") && path.find('/', 5) != path.npos) {
-      size_t slash = path.find('/', 5);
-      group = path.substr(5, slash - 5);
-      version = path.substr(slash + 1);
-    } else {
-      return schema::OpenApiV3RootDocument(Source(kinds_), path, form);
+  std::string MakeV2(OpenApiForm form) const {
+    std::vector<const schema::Kind*> kinds = kinds_;
+    for (const Resource* resource : resources_.All()) AddCustom(resource, kinds);
+    std::vector<std::shared_ptr<ExtensionServer>> others;
+    for (const auto& [name, extension] : aggregator_.extensions()) {
+      if (!extension->documents().openapi_v2.empty()) others.push_back(extension);
     }
+    if (others.empty()) return schema::OpenApiV2Document(Source(kinds), form);
+    object::Arena arena;
+    auto merged = object::ParseJson(arena, schema::OpenApiV2Document(Source(kinds), OpenApiForm::kJson));
+    if (!merged) return "";
+    for (const auto& extension : others) {
+      auto added = object::ParseJson(arena, extension->documents().openapi_v2);
+      if (added) merged = MergeOpenApiV2(arena, *merged, *added);
+    }
+    return form == OpenApiForm::kJson ? object::JsonText(*merged) : schema::OpenApiProtobuf(*merged, schema::OpenApiVersion::kV2);
+  }
+
+  std::string MakeV3(const std::string& path, OpenApiForm form) const {
+    auto place = PlaceOf(path);
+    if (!place) return schema::OpenApiV3RootDocument(Source(kinds_), path, form);
+    const auto& [group, version] = *place;
     if (!resources_.HasGroupVersion(group, version)) return "";
     std::vector<const schema::Kind*> kinds = kinds_;
     for (const Resource* resource : resources_.AllOf(group, version)) AddCustom(resource, kinds);
@@ -124,26 +164,38 @@ class Documents {
 
   // The list of documents. The hash in each URL lets clients cache it for ever.
   std::string MakeRoot() {
-    std::vector<std::string> paths = {".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version"};
-    for (const Resources::GroupVersions& group : resources_.groups()) {
+    std::vector<std::pair<std::string, std::string>> urls;
+    for (std::string path : {".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version"}) urls.emplace_back(path, Url(path));
+    for (const DiscoveredGroup& group : aggregator_.services().groups()) {
       std::string base = group.group.empty() ? std::string("api") : "apis/" + group.group;
-      if (!group.group.empty()) paths.push_back(base);
-      for (const std::string& version : group.versions) paths.push_back(base + "/" + version);
+      bool ours = false;
+      for (const DiscoveredVersion& version : group.versions) {
+        std::string path = base + "/" + version.version;
+        if (version.remote) {
+          auto extension = aggregator_.Find(version.remote->name);
+          if (extension && !extension->documents().group_openapi.empty()) urls.emplace_back(path, extension->documents().group_openapi);
+        } else if (version.served) {
+          if (!ours && !group.group.empty()) urls.emplace_back(base, Url(base));
+          ours = true;
+          urls.emplace_back(path, Url(path));
+        }
+      }
     }
     std::string json = R"({"paths":{)";
     bool first = true;
-    for (const std::string& path : paths) {
+    for (const auto& [path, url] : urls) {
       if (!first) json += ',';
       first = false;
       object::AppendJsonString(json, path);
       json += R"(:{"serverRelativeURL":)";
-      object::AppendJsonString(json, Url(path));
+      object::AppendJsonString(json, url);
       json += '}';
     }
     return json + "}}";
   }
 
   const Resources& resources_;
+  Aggregator& aggregator_;
   std::string version_;
   std::string salt_;
   uint64_t generation_ = 0;
@@ -245,9 +297,9 @@ http::Response AnswerV3(Documents& documents, const PathRequest& request) {
 
 }  // namespace
 
-void ServeOpenApi(ApiServer& server, std::string git_version) {
+void ServeOpenApi(ApiServer& server, Aggregator& aggregator, std::string git_version) {
   Parts& parts = server.parts();
-  auto documents = std::make_shared<Documents>(parts.resources, std::move(git_version), parts.runtime.Random());
+  auto documents = std::make_shared<Documents>(parts.resources, aggregator, std::move(git_version), parts.runtime.Random());
   server.HandlePath("/openapi/v2", [documents](const PathRequest& request) {
     std::optional<OpenApiForm> form = NegotiateForm(request, "v2");
     if (!form) return AnswerNow(EmptyResponse(406));
@@ -256,8 +308,10 @@ void ServeOpenApi(ApiServer& server, std::string git_version) {
   server.HandlePath("/openapi/v3", [documents](const PathRequest& request) {
     return AnswerNow(Respond(request, documents->Root(), "text/plain; charset=utf-8"));
   });
-  server.HandlePath(std::string(kPrefix),
-                    [documents](const PathRequest& request) { return AnswerNow(AnswerV3(*documents, request)); });
+  server.HandlePath(std::string(kPrefix), [documents, &aggregator](const PathRequest& request) {
+    if (auto extension = documents->Elsewhere(request.info.path.substr(kPrefix.size()))) return aggregator.Pass(std::move(extension), request);
+    return AnswerNow(AnswerV3(*documents, request));
+  });
 }
 
 }  // namespace homeostat::server

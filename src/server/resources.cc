@@ -44,7 +44,7 @@ constexpr GroupPriority kGroupPriorities[] = {
     {"events.k8s.io", 17750, 15},
     {"authentication.k8s.io", 17700, 15},
     {"authorization.k8s.io", 17600, 15},
-    {"autoscaling", 17500, 30},
+    {"autoscaling", 17500, 30},  // v1 has another
     {"batch", 17400, 15},
     {"certificates.k8s.io", 17300, 15},
     {"networking.k8s.io", 17200, 15},
@@ -74,13 +74,17 @@ const Resource* Loaded(const Resource* resource) {
 
 }  // namespace
 
+int VersionPriority(std::string_view group, std::string_view version) {
+  if (group == "autoscaling" && version == "v1") return 15;
+  return PriorityOf(group).version_priority;
+}
+
 bool VersionBefore(const std::string& a, const std::string& b) {
   VersionRank x = RankOf(a), y = RankOf(b);
   auto key = [](const VersionRank& r) { return std::tuple(-r.stability, -r.major, -r.minor); };
   if (key(x) != key(y)) return key(x) < key(y);
   return a < b;
 }
-
 
 Resources::Resources(std::span<const schema::Kind* const> kinds,
                      const std::function<bool(const schema::Kind&)>& is_served) {
@@ -115,9 +119,20 @@ void Resources::Index(const Resource* resource) {
   versions.insert(std::ranges::lower_bound(versions, resource, before), resource);
 }
 
-void Resources::Changed() {
+void Resources::Changed(std::string_view group) {
   ++generation_;
   groups_are_stale_ = true;
+  if (observer_) observer_(group);
+}
+
+std::vector<std::string> Resources::CustomVersions(std::string_view group) const {
+  std::vector<std::string> versions;
+  for (auto it = by_url_.lower_bound(std::tuple(group, std::string_view(), std::string_view())); it != by_url_.end(); ++it) {
+    if (std::get<0>(it->first) != group) break;
+    const std::string& version = std::get<1>(it->first);
+    if (it->second->custom && (versions.empty() || versions.back() != version)) versions.push_back(version);
+  }
+  return versions;
 }
 
 const Resource* Resources::Find(std::string_view group, std::string_view version, std::string_view plural) const {
@@ -157,6 +172,7 @@ bool Resources::HasGroupVersion(std::string_view group, std::string_view version
 
 bool Resources::Add(Resource resource) {
   Key key(resource.kind->gvk.group, resource.kind->gvk.version, resource.kind->plural);
+  const std::string& group = std::get<0>(key);
   auto found = by_url_.find(key);
   if (found != by_url_.end() && !found->second->custom) return false;
   if (built_in_stores_.contains(resource.storage->storage_prefix)) return false;
@@ -171,7 +187,7 @@ bool Resources::Add(Resource resource) {
     ordered_.push_back(added);
     Index(added);
   }
-  Changed();
+  Changed(group);
   return true;
 }
 
@@ -187,7 +203,7 @@ void Resources::Remove(std::string_view group, std::string_view plural) {
     std::shared_ptr<const KindOwner> owner = resource->owner;  // the key's texts may be its
     by_url_.erase(Key(group, resource->kind->gvk.version, plural));
   }
-  Changed();
+  Changed(group);
 }
 
 const std::vector<Resources::GroupVersions>& Resources::groups() const {
@@ -201,7 +217,7 @@ void Resources::RebuildGroups() const {
   for (const Resource* resource : ordered_) {
     std::string_view group = resource->kind->gvk.group;
     auto [place, is_new] = places.emplace(group, groups_.size());
-    if (is_new) groups_.push_back(GroupVersions{std::string(group), {}, PriorityOf(group).priority, PriorityOf(group).version_priority});
+    if (is_new) groups_.push_back(GroupVersions{std::string(group), {}, PriorityOf(group).priority});
     GroupVersions& entry = groups_[place->second];
     std::string version(resource->kind->gvk.version);
     if (std::ranges::find(entry.versions, version) == entry.versions.end()) entry.versions.push_back(version);

@@ -23,6 +23,8 @@ class KindOwner {
   // Makes the types of its kinds, if they are not there yet. Any thread.
   virtual void Load() const = 0;
   virtual const schema::Defaults& defaults() const = 0;
+  // Differs whenever what it says of its kinds does.
+  virtual std::string_view fingerprint() const = 0;
   // True once other kinds have taken the place of its: trees of its types must not be shared any more.
   bool retired() const { return retired_.load(std::memory_order_relaxed); }
   void Retire() const { retired_.store(true, std::memory_order_relaxed); }
@@ -64,7 +66,7 @@ class Resources {
   struct GroupVersions {
     std::string group;
     std::vector<std::string> versions;
-    int group_priority = 1000, version_priority = 100;  // of its APIService
+    int group_priority = 1000;  // of its APIServices
   };
   const std::vector<GroupVersions>& groups() const;
   bool HasGroupVersion(std::string_view group, std::string_view version) const;
@@ -72,11 +74,15 @@ class Resources {
   // Replaces what is there. False, and nothing happens, if a built-in kind has that URL, or that place in the store.
   bool Add(Resource resource);
   void Remove(std::string_view group, std::string_view plural);
+  // The served versions of a group that have custom kinds.
+  std::vector<std::string> CustomVersions(std::string_view group) const;
+  // Told the group of each change to custom kinds, in the moment it is made.
+  void OnCustomChange(std::function<void(std::string_view group)> observer) { observer_ = std::move(observer); }
   // Counts up at every change, for documents that are made from the index.
   uint64_t generation() const { return generation_; }
 
  private:
-  void Changed();
+  void Changed(std::string_view group);
   void Index(const Resource* resource);
   void RebuildGroups() const;
   using Key = std::tuple<std::string, std::string, std::string>;
@@ -87,8 +93,12 @@ class Resources {
   std::vector<const Resource*> ordered_;
   mutable std::vector<GroupVersions> groups_;   // made when asked for
   mutable bool groups_are_stale_ = true;
+  std::function<void(std::string_view group)> observer_;
   uint64_t generation_ = 1;
 };
+
+// The priority of a group version's own APIService among the versions of its group.
+int VersionPriority(std::string_view group, std::string_view version);
 
 // Kubernetes' order of versions: stable before beta before alpha, then higher numbers first, then by name.
 bool VersionBefore(const std::string& a, const std::string& b);

@@ -441,6 +441,6 @@ bool IsNotMarkedYet(Value definition) { return !definition.Path({"metadata", "de
 
 const Behaviour kCustomResourceDefinition{.group = "apiextensions.k8s.io", .kind = "CustomResourceDefinition",
                                           .allocate = KeepUnclaimed, .holds = HoldNames, .prepare_create = PrepareNew, .prepare_update = PrepareUpdate, .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfFormats,
-                                          .held = IsNotMarkedYet, .mark_deleting = MarkDefinitionDeleting};
+                                          .held = IsNotMarkedYet, .deletion_sets_time_only = true, .mark_deleting = MarkDefinitionDeleting};
 
 }  // namespace homeostat::kinds

@@ -5,8 +5,8 @@
 
 #include "homeostat/base/text.h"
 #include "http/client.h"
-#include "http/splice.h"
 #include "server/admission_requests.h"
+#include "server/forwarding.h"
 #include "server/subresources/proxy_html.h"
 #include "server/subresources/proxy_rewrite.h"
 #include "server/subresources/proxy_target.h"
@@ -17,12 +17,6 @@ namespace {
 
 constexpr Duration kConnectTime = std::chrono::seconds(30);
 constexpr size_t kLargestPage = 4 << 20;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 // The path below …/proxy, decoded; "" when the URL ends there.
 std::string PathBelow(const RequestInfo& info) {
@@ -42,52 +36,9 @@ std::string EncodePath(std::string_view path) {
   return encoded;
 }
 
-// Fields that belong to one connection, or to this server alone.
-bool StaysHere(const std::string& lower, const http::Request& request) {
-  static constexpr std::string_view kNames[] = {"connection", "proxy-connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
-                                                "te", "trailer", "transfer-encoding", "upgrade", "content-length", "authorization"};
-  if (std::ranges::find(kNames, lower) != std::end(kNames) || lower.starts_with("impersonate-") || lower.starts_with(':')) return true;
-  for (std::string_view line : request.headers.GetAll("Connection")) {
-    std::string options = "," + Lower(line) + ",";
-    std::erase(options, ' ');
-    if (options.find("," + lower + ",") != std::string::npos) return true;
-  }
-  return false;
-}
-
-// The protocol that the client wants to change to; "" if none.
-std::string WantedUpgrade(const http::Request& request) {
-  for (std::string_view line : request.headers.GetAll("Connection")) {
-    if (Lower(line).find("upgrade") != std::string::npos) return std::string(request.headers.Get("Upgrade"));
-  }
-  return "";
-}
-
-std::string HostOf(const std::string& address) {
-  std::string host = address.substr(0, address.rfind(':'));
-  return host.size() > 2 && host.front() == '[' ? host.substr(1, host.size() - 2) : host;
-}
-
 http::Request Forwarded(const RequestContext& context, const std::string& path, const std::string& prefix) {
-  const http::Request& original = context.request;
-  http::Request request;
-  request.method = original.method;
-  request.path = path.empty() ? "/" : EncodePath(path);
-  request.query = original.query;
-  request.body = original.body;
-  for (const auto& [name, value] : original.headers.lines()) {
-    if (!StaysHere(Lower(name), original)) request.headers.Add(name, value);
-  }
-  if (!original.remote_address.empty()) {
-    std::string chain(original.headers.Get("X-Forwarded-For"));
-    request.headers.Set("X-Forwarded-For", chain + (chain.empty() ? "" : ", ") + HostOf(original.remote_address));
-  }
+  http::Request request = ForwardedRequest(context.request, path.empty() ? "/" : EncodePath(path));
   request.headers.Set("X-Forwarded-Uri", EncodePath(prefix) + request.path);
-  std::string upgrade = WantedUpgrade(original);
-  if (!upgrade.empty()) {
-    request.headers.Set("Connection", "Upgrade");
-    request.headers.Set("Upgrade", upgrade);
-  }
   return request;
 }
 
@@ -114,27 +65,10 @@ http::ClientOptions OptionsFor(RequestContext& context, const ProxyTarget& targe
 Status Unreachable(const Status& error) { return ServiceUnavailableError("error trying to reach service: " + error.message()); }
 
 Task<Result<http::Response>> PassUpgrade(RequestContext& context, const ProxyTarget& target, http::Request request) {
-  http::ClientOptions options = OptionsFor(context, target);
-  options.http2 = false;
-  Runtime& runtime = context.runtime();
-  http::Client client(runtime, std::move(options));
-  std::string protocol(request.headers.Get("Upgrade"));
-  auto call = client.Upgrade(std::move(request));
-  auto upgraded = co_await std::move(call);
-  if (!upgraded) co_return Fail(Unreachable(upgraded.error()));
-  if (!upgraded->stream) {
-    if (upgraded->response.code >= 400) co_return std::move(upgraded->response);
-    co_return Fail(Status(500, "", "invalid upgrade response: status code " + std::to_string(upgraded->response.code)));
-  }
-  http::Response response = std::move(upgraded->response);
-  response.code = 101;
-  response.upgrade = protocol;
-  response.headers.Remove("Connection");
-  response.headers.Remove("Upgrade");
-  response.on_stream = [&runtime, back = std::move(upgraded->stream)](std::unique_ptr<Stream> front) mutable {
-    return http::Splice(runtime, std::move(front), std::move(back));
-  };
-  co_return response;
+  auto pass = ForwardUpgrade(context.runtime(), OptionsFor(context, target), std::move(request));
+  auto answer = co_await std::move(pass);
+  if (!answer && answer.error().code() != 500) co_return Fail(Unreachable(answer.error()));
+  co_return answer;
 }
 
 Task<Result<http::Response>> PassRequest(RequestContext& context, const ProxyTarget& target, http::Request request) {

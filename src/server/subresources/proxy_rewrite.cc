@@ -1,5 +1,7 @@
 #include "server/subresources/proxy_rewrite.h"
 
+#include "server/forwarding.h"
+
 namespace homeostat::server {
 namespace {
 
@@ -75,11 +77,7 @@ std::string RewriteLink(const ProxyPlace& place, std::string_view text) {
 }
 
 void RewriteResponseHeaders(const ProxyPlace& place, http::Response& response) {
-  for (std::string_view name : {"Connection", "Keep-Alive", "Proxy-Authenticate", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
-                                "Access-Control-Allow-Credentials", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods",
-                                "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Max-Age"}) {
-    response.headers.Remove(name);
-  }
+  RemoveConnectionFields(response);
   std::string location(response.headers.Get("Location"));
   if (!location.empty()) response.headers.Set("Location", RewriteLink(place, location));
 }

@@ -177,8 +177,11 @@ Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subreso
   Value before = live.Path({"metadata", "managedFields"});
   CO_TRY_ASSIGN(Value after, patch::ParentManagedFields(arena, before, scale.Path({"metadata", "managedFields"}), ReplicasPaths(context),
                                                         context.kind().gvk.ApiVersion(), &EntryType()));
-  next = SetMetadata(arena, type, next, {{"resourceVersion", version.empty() ? Value() : Value::String(arena, version)},
-                                         {"managedFields", after}});
+  // A Scale without a version is about any state; custom kinds can say so only by the state at hand.
+  Value asked = !version.empty() ? Value::String(arena, version)
+                : context.resource->custom ? live.Path({"metadata", "resourceVersion"})
+                                           : Value();
+  next = SetMetadata(arena, type, next, {{"resourceVersion", asked}, {"managedFields", after}});
   co_return ToWorking(arena, *context.resource, next);
 }
 
