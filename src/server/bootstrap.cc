@@ -28,27 +28,6 @@ std::string EndpointObjects(const BootstrapOptions& options) {
   return out;
 }
 
-// How extension servers find out whom a request is from.
-std::string AuthenticationConfig(const BootstrapOptions& options) {
-  std::string out = R"(,{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"extension-apiserver-authentication","namespace":"kube-system"},)"
-                    R"("data":{"client-ca-file":)";
-  object::AppendJsonString(out, options.authority_certificate);
-  if (!options.proxy_authority.empty()) {
-    out += R"(,"requestheader-client-ca-file":)";
-    object::AppendJsonString(out, options.proxy_authority);
-    out += R"(,"requestheader-allowed-names":)";
-    std::string names;
-    for (const std::string& name : options.proxy_names) {
-      names += names.empty() ? "[" : ",";
-      object::AppendJsonString(names, name);
-    }
-    object::AppendJsonString(out, names.empty() ? "[]" : names + "]");
-    out += R"(,"requestheader-username-headers":"[\"X-Remote-User\"]","requestheader-uid-headers":"[\"X-Remote-Uid\"]",)"
-           R"("requestheader-group-headers":"[\"X-Remote-Group\"]","requestheader-extra-headers-prefix":"[\"X-Remote-Extra-\"]")";
-  }
-  return out + "}}";
-}
-
 // Objects that depend on how the server was started, as JSON.
 std::string OwnObjects(const BootstrapOptions& options, std::string_view service_address, const Resources& resources) {
   std::string out = "[";
@@ -65,7 +44,10 @@ std::string OwnObjects(const BootstrapOptions& options, std::string_view service
   out += fmt::format(R"(,{{"apiVersion":"networking.k8s.io/v1","kind":"ServiceCIDR","metadata":{{"name":"kubernetes"}},)"
                      R"("spec":{{"cidrs":["{}"]}}}})",
                      options.service_cidr);
-  out += AuthenticationConfig(options);
+  out += R"(,{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"extension-apiserver-authentication","namespace":"kube-system"},)"
+         R"("data":{"client-ca-file":)";
+  object::AppendJsonString(out, options.authority_certificate);
+  out += "}}";
   for (const Resources::GroupVersions& group : resources.groups()) {
     if (group.group == "apiregistration.k8s.io") continue;  // as upstream: the group of these objects has none itself
     for (const std::string& version : group.versions) {

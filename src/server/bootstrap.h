@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cache/cache.h"
 #include "homeostat/base/http.h"
@@ -18,10 +17,6 @@ struct BootstrapOptions {
   std::string advertise_address;
   uint16_t advertise_port = 6443;
   std::string authority_certificate;     // PEM
-  // How extension servers know requests that this server passes on: the authority of its client certificate (PEM) and the
-  // names in it. Without an authority nothing is said about it.
-  std::string proxy_authority;
-  std::vector<std::string> proxy_names;
 };
 
 // Writes through `transport`, as the server's own user.

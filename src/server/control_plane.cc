@@ -88,7 +88,7 @@ class ControlPlane::Impl {
         server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, options_.log},
                 {&certificates_, &static_tokens_, &tokens_}, ServerOptions()),
         definitions_(server_.parts(), LoopbackUser()),
-        aggregator_(server_, server_.InProcess(LoopbackUser()), {options_.proxy_identity, Loopback()}),
+        aggregator_(server_, server_.InProcess(LoopbackUser()), {options_.proxy_identity, options_.proxy_authority, options_.proxy_names, Loopback()}),
         group_(runtime) {
     SetDecoders(cache_, resources_);
     KeepAuthorizersInStep();
@@ -291,8 +291,6 @@ Task<Result<void>> ControlPlane::Impl::Start() {
   bootstrap.advertise_address = options_.advertise_address;
   bootstrap.advertise_port = options_.advertise_port;
   bootstrap.authority_certificate = options_.authority_certificate;
-  bootstrap.proxy_authority = options_.proxy_authority;
-  bootstrap.proxy_names = options_.proxy_names;
   auto make = Bootstrap(runtime_, cache_, resources_, server_.InProcess(LoopbackUser()), bootstrap);
   CO_TRY(co_await std::move(make));
   if (options_.service_account_key.empty()) {

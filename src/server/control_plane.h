@@ -42,7 +42,7 @@ struct ControlPlaneOptions {
   std::function<void(const std::string& pem)> save_key;
   // The authority that clients check the server with, for ConfigMap kube-root-ca.crt and extension-apiserver-authentication.
   std::string authority_certificate;
-  // Who this server is to extension servers, and the authority and names by which they know it (see BootstrapOptions).
+  // Who this server is to extension servers, and by which authority and names they know it (see AggregatorOptions).
   ProxyIdentity proxy_identity;
   std::string proxy_authority;
   std::vector<std::string> proxy_names;

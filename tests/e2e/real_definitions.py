@@ -167,7 +167,7 @@ def main():
                 passed += 1
             else:
                 problems.append((f'explain {document["metadata"]["name"]}', text))
-    answers = try_objects(server)
+    answers = try_objects(Server(kubeconfig))  # the first connection may have been idle for too long
     if record:
         RECORDED.write_text(json.dumps(answers, indent=1, sort_keys=True) + '\n')
         print(f'{len(answers)} answers recorded')

@@ -13,6 +13,7 @@ namespace homeostat::server {
 namespace {
 
 constexpr std::string_view kCollection = "/apis/apiregistration.k8s.io/v1/apiservices";
+constexpr std::string_view kAuthenticationConfig = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 constexpr Duration kLookAgain = std::chrono::seconds(30), kFirstRetry = std::chrono::milliseconds(5);
 constexpr Duration kDiscoveryTime = std::chrono::seconds(5), kRegistrationRetry = std::chrono::seconds(1);
 constexpr int kAttempts = 5;
@@ -232,6 +233,10 @@ Task<Availability> Aggregator::Judge(std::shared_ptr<ExtensionServer> extension)
   object::DocumentPtr service = parts_.objects.Get("", "services", reference.ns, reference.name);
   auto verdict = JudgeService(reference, service ? service->root() : object::Value(), SlicesOf(parts_.objects, reference.ns, reference.name));
   if (verdict) co_return *std::move(verdict);
+  if (!published_ && !options_.identity_authority.empty()) {
+    auto publish = PublishIdentity();
+    co_await std::move(publish);
+  }
   auto probe = Probe(extension);
   Availability first = co_await std::move(probe);
   if (first.status == "True") co_return first;
@@ -306,6 +311,24 @@ Task<void> Aggregator::WriteLocal(std::string name) {
   if (!service || service->spec.service || service->available == AvailableByItself()) co_return;
   auto write = WriteCondition(std::move(name), AvailableByItself());
   (void)co_await std::move(write);  // a conflict comes with another event
+}
+
+Task<void> Aggregator::PublishIdentity() {
+  std::string names;
+  for (const std::string& name : options_.identity_names) {
+    names += names.empty() ? "[" : ",";
+    object::AppendJsonString(names, name);
+  }
+  std::string patch = R"({"data":{"requestheader-client-ca-file":)";
+  object::AppendJsonString(patch, options_.identity_authority);
+  patch += R"(,"requestheader-allowed-names":)";
+  object::AppendJsonString(patch, names.empty() ? "[]" : names + "]");
+  patch += R"(,"requestheader-username-headers":"[\"X-Remote-User\"]","requestheader-uid-headers":"[\"X-Remote-Uid\"]",)"
+           R"("requestheader-group-headers":"[\"X-Remote-Group\"]","requestheader-extra-headers-prefix":"[\"X-Remote-Extra-\"]"}})";
+  auto send = Send("PATCH", std::string(kAuthenticationConfig), patch);
+  int code = co_await std::move(send);
+  published_ = code == 200;  // else with the next look
+  if (!published_) parts_.log.Error("extension servers could not be told how requests are passed on", {{"code", code}});
 }
 
 // --- APIServices of custom kinds

@@ -19,6 +19,10 @@ namespace homeostat::server {
 
 struct AggregatorOptions {
   ProxyIdentity identity;
+  // The authority of that certificate (PEM) and the names in it: what extension servers are told when the first is to be asked. Without
+  // an authority they are told nothing.
+  std::string identity_authority;
+  std::vector<std::string> identity_names;
   std::string loopback;  // host:port of this server, for services that lead back to it
 };
 
@@ -54,6 +58,8 @@ class Aggregator {
   Task<void> ProbeInto(std::shared_ptr<ExtensionServer> extension, std::shared_ptr<std::optional<Availability>> verdict);
   Task<bool> WriteCondition(std::string name, Availability available);
   Task<void> WriteLocal(std::string name);
+  // Says in kube-system/extension-apiserver-authentication how extension servers know requests that are passed on.
+  Task<void> PublishIdentity();
   // Makes, mends and removes the APIServices of custom kinds' groups.
   void MarkGroup(std::string_view group);
   Task<void> RegisterGroups();
@@ -68,7 +74,7 @@ class Aggregator {
   std::map<std::string, std::shared_ptr<ExtensionServer>, std::less<>> extensions_;
   uint64_t changes_ = 0;
   std::set<std::string, std::less<>> marked_;  // groups to be looked at
-  bool registering_ = false;
+  bool registering_ = false, published_ = false;
   TaskGroup group_;
 };
 

@@ -8,6 +8,8 @@
 namespace homeostat::server {
 namespace {
 
+using internal::TestAnswer;
+
 constexpr std::string_view kName = "/apis/apiregistration.k8s.io/v1/apiservices/v1.wardle.example.com";
 constexpr std::string_view kAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -135,10 +137,10 @@ TEST_F(AggregatorTest, DiscoveryAndOpenApiShowWhatExtensionServersHave) {
   CreateSlice();
   CreateApiService();
   ASSERT_TRUE(BecomesReason("Passed"));
-  TestAnswer groups = Ask("GET", "/apis", "", {"Accept: " + std::string(kAggregated)});
-  EXPECT_EQ(groups.Get({"items"}).At(groups.Get({"items"}).size() - 1).Path({"metadata", "name"}).AsString(), "wardle.example.com");
-  EXPECT_NE(object::JsonText(groups.document->root()).find(R"("resource":"flunders")"), std::string::npos);
-  EXPECT_EQ(groups.Get({"items"}).At(0).Path({"metadata", "name"}).AsString(), "apiregistration.k8s.io");
+  TestAnswer listed = Ask("GET", "/apis", "", {"Accept: " + std::string(kAggregated)});
+  EXPECT_EQ(listed.Get({"items"}).At(listed.Get({"items"}).size() - 1).Path({"metadata", "name"}).AsString(), "wardle.example.com");
+  EXPECT_NE(object::JsonText(listed.document->root()).find(R"("resource":"flunders")"), std::string::npos);
+  EXPECT_EQ(listed.Get({"items"}).At(0).Path({"metadata", "name"}).AsString(), "apiregistration.k8s.io");
   EXPECT_EQ(Ask("GET", "/apis/wardle.example.com").Get({"preferredVersion", "version"}).AsString(), "v1");
   TestAnswer index = Ask("GET", "/openapi/v3");
   EXPECT_EQ(index.Text({"paths", "apis/wardle.example.com/v1", "serverRelativeURL"}), "/openapi/v3/apis/wardle.example.com/v1?hash=X");

@@ -121,7 +121,7 @@ Task<Result<http::Response>> ExtensionServer::AskForUpgrade(std::string authorit
   co_return co_await std::move(call);
 }
 
-Task<Result<ExtensionServer::Fetched>> ExtensionServer::Fetch(std::string path, http::Headers headers, const User& user,
+Task<Result<ExtensionServer::Fetched>> ExtensionServer::Fetch(std::string path, http::Headers headers, User user,
                                                               Duration limit_of_time, size_t limit) {
   if (fault_) co_return Fail(*fault_);
   CO_TRY_ASSIGN(std::string authority, Locate());

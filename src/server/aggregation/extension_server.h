@@ -55,7 +55,7 @@ class ExtensionServer {
     http::Headers headers;
     std::string body;
   };
-  Task<Result<Fetched>> Fetch(std::string path, http::Headers headers, const User& user, Duration limit_of_time, size_t limit);
+  Task<Result<Fetched>> Fetch(std::string path, http::Headers headers, User user, Duration limit_of_time, size_t limit);
 
   // Discovery and OpenAPI as the server has them now. Errors leave what was known and mark it stale.
   Task<void> RefreshDocuments();
