@@ -195,7 +195,7 @@ void CheckOperationRule(const Value& rule, const FieldPath& path, FieldErrors& e
 
 void WarnOfStaticName(RuleContext& context, Value object, Value) {
   if (context.warnings == nullptr || !object.Path({"metadata", "name"}).AsString().ends_with(".static.k8s.io")) return;
-  context.warnings->push_back(
+  context.warnings->emplace_back(
       "metadata.name: names ending with \".static.k8s.io\" are reserved for static manifest-based configurations and cannot be managed "
       "via the API");
 }
