@@ -38,6 +38,7 @@ if [ "$node" != none ]; then
   images=$cache/conformance-images
   [ -e "$images/.complete" ] || scripts/conformance-images.sh "$images" || exit 1
   mkdir -p "$folder/data/images"
+  trap '[ -z "$pid" ] || stop_homeostat TERM; "$program" stop-node --data-dir "$folder/data"; clean_up' EXIT
   ln "$images"/*.tar "$folder/data/images/" 2>/dev/null || cp "$images"/*.tar "$folder/data/images/"
 fi
 # The API has endpoints only at an address that others could reach.
@@ -45,6 +46,7 @@ address=$(hostname -I | awk '{print $1}')
 # Tests name images that must not be there; one waits for superseded revisions to be gone.
 start_homeostat --data-dir "$folder/data" --node "$node" --sim-nodes "$simulated" --sim-images registry.k8s.io/ --listen "$listen" --advertise-address "${address:-192.0.2.1}" \
   --compaction-interval 20s
-k wait --for=condition=Ready node --all --timeout=60s >/dev/null || echo "no node became ready: tests that need one will fail"
+registered() { [ -n "$(k get nodes -o name)" ]; }
+eventually 60 registered && k wait --for=condition=Ready node --all --timeout=60s >/dev/null || echo "no node became ready: tests that need one will fail"
 python3 tests/conformance/run.py --e2e "$e2e" --kubectl "$kubectl" --kubeconfig "$KUBECONFIG" --report "$cache/conformance-report" \
   --jobs "${JOBS:-3}" ${options[@]+"${options[@]}"} "${classes[@]}"

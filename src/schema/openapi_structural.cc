@@ -16,7 +16,7 @@ namespace {
 // The first words are what Kubernetes' conformance tests look for.
 constexpr std::string_view kApiVersionText = "APIVersion defines the group and version of the form that this object is written in.";
 constexpr std::string_view kKindText = "Names what this object is, in CamelCase.";
-constexpr std::string_view kMetadataText = "What all objects have: names, labels, owners and the like.";
+constexpr std::string_view kMetadataText = "Standard object's metadata: names, labels, owners and the like.";
 
 class Publisher {
  public:
