@@ -75,7 +75,8 @@ class RuntimeClass : public PlainPlugin {
     if (Value overhead = found ? found->root().Get("overhead") : Value()) {
       return IsSameOverhead(overhead, own) ? Result<void>() : Fail(Mismatch(request));
     }
-    if (own) return Fail(Forbid(request, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"));
+    // Even one that says nothing.
+    if (own || kinds::CameEmpty(request.context, "spec.overhead")) return Fail(Forbid(request, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"));
     return {};
   }
 
@@ -108,6 +109,8 @@ class RuntimeClass : public PlainPlugin {
   Result<object::DocumentPtr> Find(const Request& request) const {
     Value name = request.object.Path({"spec", "runtimeClassName"});
     if (!name) return object::DocumentPtr();
+    // Upstream asks for it by name, which a client does not do with none.
+    if (name.AsString().empty()) return Fail(Status(500, "", "resource name may not be empty"));
     object::DocumentPtr found = objects_.Get("node.k8s.io", "runtimeclasses", "", name.AsString());
     if (!found) return Fail(Forbid(request, "pod rejected: RuntimeClass " + GoQuote(name.AsString()) + " not found"));
     return found;

@@ -8,6 +8,7 @@
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/base/ids.h"
+#include "homeostat/object/names.h"
 
 namespace homeostat::admission {
 namespace {
@@ -199,7 +200,12 @@ class ServiceAccountPlugin : public Plugin {
     object::DocumentPtr document = objects_.Get("", "serviceaccounts", request.ns, name);
     if (document) return document;
     std::string text(name);
-    return Fail(Forbid(request, "error looking up service account " + std::string(request.ns) + "/" + text + ": serviceaccount \"" + text +
+    std::string where = "error looking up service account " + std::string(request.ns) + "/" + text + ": ";
+    // Upstream asks for it by name, which a client does not do with any text.
+    std::string faults;
+    for (const std::string& fault : object::IsValidPathSegmentName(name)) faults += (faults.empty() ? "" : " ") + fault;
+    if (!faults.empty()) return Fail(Forbid(request, where + "invalid resource name " + GoQuote(name) + ": [" + faults + "]"));
+    return Fail(Forbid(request, where + "serviceaccount \"" + text +
                                     "\" not found"));
   }
 

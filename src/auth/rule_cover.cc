@@ -165,4 +165,32 @@ std::vector<std::string> UncoveredRules(const std::vector<PolicyRule>& owned, co
   return std::move(teller).Tell();
 }
 
+std::vector<object::Value> UncoveredParts(object::Arena& arena, const std::vector<PolicyRule>& owned, const std::vector<PolicyRule>& needed) {
+  std::vector<object::Value> uncovered;
+  auto list = [&arena](std::string_view item) {
+    object::ListBuilder builder(arena);
+    builder.Append(object::Value::String(arena, item));
+    return builder.Build();
+  };
+  size_t parts = 0;
+  for (const PolicyRule& rule : needed) {
+    VisitParts(rule, [&](const Part& part) {
+      if (++parts > kMostParts) return false;
+      if (std::ranges::any_of(owned, [&](const PolicyRule& own) { return Covers(own, part); })) return true;
+      object::ObjectBuilder made(arena);
+      made.Set("verbs", list(part.verb));
+      if (part.is_url) {
+        made.Set("nonResourceURLs", list(part.url));
+      } else {
+        made.Set("apiGroups", list(part.group));
+        made.Set("resources", list(part.resource));
+        if (part.has_name) made.Set("resourceNames", list(part.name));
+      }
+      uncovered.push_back(made.Build());
+      return true;
+    });
+  }
+  return uncovered;
+}
+
 }  // namespace homeostat::auth

@@ -19,4 +19,8 @@ bool RuleAllows(const PolicyRule& rule, const Attributes& attributes);
 // {APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}. Empty: everything is covered.
 std::vector<std::string> UncoveredRules(const std::vector<PolicyRule>& owned, const std::vector<PolicyRule>& needed);
 
+// The same as rules of one verb, group, resource (and name) or of one verb and path each, in the order they are needed. They live in
+// the arena.
+std::vector<object::Value> UncoveredParts(object::Arena& arena, const std::vector<PolicyRule>& owned, const std::vector<PolicyRule>& needed);
+
 }  // namespace homeostat::auth

@@ -8,17 +8,16 @@
 namespace homeostat {
 namespace {
 
-constexpr int kLevel = 4;
 constexpr int kGzipWindow = 15 + 16;  // the largest window, in gzip's envelope
 constexpr int kMemory = 8;            // zlib's default
 constexpr size_t kPiece = 1 << 30;    // zlib counts in 32 bits
 
 }  // namespace
 
-std::string Gzip(std::string_view bytes) {
+std::string Gzip(std::string_view bytes, int level) {
   z_stream stream{};
   // Fails only without memory, which ends the process anyway.
-  if (deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+  if (deflateInit2(&stream, level, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
   std::string out;
   int result = Z_OK;
   while (result != Z_STREAM_END) {

@@ -46,6 +46,8 @@ class DeclType {
   static DeclTypePtr Object(std::string_view name, std::vector<Field> fields);
   static DeclTypePtr List(DeclTypePtr element, int64_t max_items = kNoMaxElements);
   static DeclTypePtr Map(DeclTypePtr element, int64_t max_properties = kNoMaxElements);
+  // The same with keys of at most that length; named_entries: entries are sized alike when they are named as fields are.
+  static DeclTypePtr MapOf(DeclTypePtr element, int64_t max_properties, int64_t max_key_length, bool named_entries);
   // An object that has every field one may name, of any type: Object.spec in mutating policies.
   static DeclTypePtr OpenObject(std::string_view name);
 
@@ -62,6 +64,8 @@ class DeclType {
   ListKind list_kind() const { return list_kind_; }
   const std::vector<std::string>& map_keys() const { return map_keys_; }
   int64_t max_elements() const { return max_elements_; }
+  int64_t max_key_length() const { return max_key_length_; }
+  bool named_entries() const { return named_entries_; }
   int64_t min_serialized_size() const { return min_serialized_size_; }
   bool nullable() const { return nullable_; }
   // An object whose schema lists no properties.
@@ -81,6 +85,8 @@ class DeclType {
   DeclTypePtr element_;
   std::vector<std::string> map_keys_;
   int64_t max_elements_ = kNoMaxElements;
+  int64_t max_key_length_ = 0;
+  bool named_entries_ = false;
   int64_t min_serialized_size_ = 1;
 };
 

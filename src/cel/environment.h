@@ -51,6 +51,8 @@ struct EnvironmentOptions {
   bool object_construction = false;
   // What cel-go has beyond Kubernetes: string.reverse(), cel.bind().
   bool extended = false;
+  // cel.bind() alone, for selectors of devices.
+  bool bindings = false;
   // Names are looked for in here first: a.b.name, a.name, name.
   std::string container;
 };

@@ -210,7 +210,7 @@ void Cluster::StartClients() {
     controllers::ControllersOptions options;
     options.client_for = [this](std::string name) {
       return ClientFor("system:serviceaccount:kube-system:" + name,
-                       {"system:serviceaccounts", "system:serviceaccounts:kube-system"});
+                       {"system:serviceaccounts", "system:serviceaccounts:kube-system"}, "kube-controller-manager");
     };
     options.authority = pki_.authority.certificate;
     options.certificates = SigningAuthority();

@@ -11,8 +11,10 @@
 #include "controllers/ephemeral_volumes.h"
 #include "controllers/node_ttl.h"
 #include "controllers/policy_status.h"
+#include "controllers/resource_claim.h"
 #include "controllers/root_ca_publisher.h"
 #include "controllers/service_account.h"
+#include "controllers/service_cidr.h"
 #include "controllers/ttl_after_finished.h"
 #include "controllers/volume_binder.h"
 #include "controllers/volume_protection.h"
@@ -71,6 +73,7 @@ struct Controllers::All {
     Add<ClaimProtection>("pvc-protection-controller");
     Add<AttributesClassProtection>("volumeattributesclass-protection-controller");
     Add<EphemeralVolumeController>("ephemeral-volume-controller");
+    Add<ResourceClaimController>("resource-claim-controller");
     Add<HorizontalPodAutoscalerController>("horizontal-pod-autoscaler", options.autoscaler);
     Add<EndpointSliceMirroringController>("endpointslicemirroring-controller");
     Add<NodeTtlController>("ttl-controller");
@@ -85,6 +88,7 @@ struct Controllers::All {
     Add<NodeLifecycleController>("node-controller", options.node_lifecycle);
     Add<TaintEvictionController>("node-controller", options.taint_eviction);
     Add<PodGarbageCollector>("pod-garbage-collector", options.pod_gc);
+    Add<ServiceCidrController>("service-cidrs-controller");
     Add<ClusterRoleAggregationController>("clusterrole-aggregation-controller", options.cluster_role_aggregation);
     Add<ResourceQuotaController>("resourcequota-controller", WithCustom(options.resource_quota, custom_kinds));
     Add<ValidatingAdmissionPolicyStatusController>("validatingadmissionpolicy-status-controller");

@@ -14,9 +14,10 @@ namespace {
 constexpr std::string_view kName = "kube-root-ca.crt";
 constexpr std::string_view kKey = "ca.crt";
 constexpr std::string_view kDescriptionKey = "kubernetes.io/description";
+// Clients see it, so it is upstream's to the letter.
 constexpr std::string_view kDescription =
-    "The certificate authority of this cluster's API server, for clients inside the cluster to check it with. Kept by the "
-    "cluster: changes are undone.";
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service "
+    "IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
 
 std::vector<std::string> NamespaceOf(const sdk::Change& change) {
   return {std::string(sdk::meta::Namespace((change.current ? change.current : change.previous)->root()))};

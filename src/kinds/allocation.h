@@ -43,6 +43,8 @@ class Pool {
                                           const std::function<bool(std::string_view thing)>& is_taken) const = 0;
   // Why it can't be taken by anybody; "" if it can.
   virtual std::string Refusal(const ObjectReader& objects, std::string_view thing) const = 0;
+  // The same for a write that is not stored, where upstream looks at less.
+  virtual std::string RefusalOfDryRun(const ObjectReader& objects, std::string_view thing) const { return Refusal(objects, thing); }
   // What a client is told when it is taken.
   virtual std::string_view taken_text() const = 0;
 

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "homeostat/base/result.h"
@@ -51,8 +52,22 @@ struct RuleContext {
   Claims* claims = nullptr;        // set for kinds that allocate
   const Rights* rights = nullptr;  // set for writes of clients
   std::string_view request_name = {};  // in the URL; "" for a POST to a collection
+  // What came empty in the object as it was decoded; null: nobody knows.
+  const schema::EmptyFields* empty_fields = nullptr;
+  // The checks of metadata that upstream's kind makes among its own (metadata_checks.h); they are made after validate_update, unless
+  // that calls CheckRestOfMetadata.
+  std::function<void(schema::FieldErrors&)> rest_of_metadata;
   const schema::Kind* requested = nullptr;  // as the client named it: another version or group (events.k8s.io); null: as stored
 };
+
+// Whether a list, map or byte string that is not there in the typed object came as an empty one.
+inline bool CameEmpty(const RuleContext& context, std::string_view path) {
+  return context.empty_fields != nullptr && context.empty_fields->Has(path);
+}
+
+inline void CheckRestOfMetadata(RuleContext& context, schema::FieldErrors& errors) {
+  if (auto rest = std::exchange(context.rest_of_metadata, nullptr)) rest(errors);
+}
 
 using object::Value;
 using schema::FieldErrors;
@@ -119,6 +134,15 @@ struct Behaviour {
 
   // For kinds with several versions: from one version's tree to another's (of other_type), in either direction.
   Value (*convert)(object::Arena&, Value object, const schema::Kind& from, const schema::Kind& to) = nullptr;
+
+  // A deletion whose preconditions fail is refused in the words of the store; otherwise in those that all kinds share.
+  bool store_words_preconditions = false;
+
+  // What a client is told of a field that a list can't be selected by; null: the words that most kinds have.
+  std::string (*unselectable)(std::string_view label) = nullptr;
+
+  // An empty list or map in place of none is a change that raises the generation.
+  bool empty_raises_generation = false;
 };
 
 // The behaviour of a kind, or one with no hooks.

@@ -198,7 +198,9 @@ bool SameField(const schema::Field& field, const Value& value, const Value& old)
 }
 
 BadValue ShownField(const schema::Field& field, const Value& value) {
-  if (value || field.Has(schema::kPointer)) return BadValue(*field.type, value);
+  // What a pointer leads to is shown as JSON has it.
+  if (field.Has(schema::kPointer)) return BadValue::Json(BadValue(*field.type, value).AsJson());
+  if (value) return BadValue(*field.type, value);
   switch (field.type->form) {
     case schema::Form::kBool: return BadValue(false);
     case schema::Form::kInt32:

@@ -67,6 +67,8 @@ void FindUsed(const Type& type, const Value& value, Gates& used) {
     for (const object::Member& member : value.members()) FindUsed(*type.element, member.value, used);
   }
   for (const Field& field : type.fields) {
+    // Where the struct goes as a whole, to have one is to use the feature.
+    if (field.feature_gate == kTakesItsStruct && IsOff(field)) used.insert(field.feature_gate);
     Value held = value.Get(field.name);
     if (!held) continue;
     if (IsOff(field)) used.insert(field.feature_gate);

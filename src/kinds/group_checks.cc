@@ -113,6 +113,14 @@ void CheckFullyQualifiedDomainName(std::string_view value, const FieldPath& path
 }
 
 std::vector<std::string> NameIsPathSegment(std::string_view name, bool) { return object::IsValidPathSegmentName(name); }
+std::vector<std::string> LongName(std::string_view name, bool prefix) {
+  std::vector<std::string> messages = object::NameIsDNSSubdomain(name, prefix);
+  for (std::string& message : messages) {
+    if (message.starts_with("must be no more than")) message = "must be no more than 253 bytes";
+  }
+  return messages;
+}
+
 std::vector<std::string> NameIsAnything(std::string_view, bool) { return {}; }
 
 std::optional<bool> Selects(const Value& selector, const Value& labels) {
@@ -147,7 +155,8 @@ void CheckImmutableInternal(const schema::Type& struct_type, std::string_view fi
   if (SameField(known, value, old.Get(field))) return;
   if (known.type->form == schema::Form::kString && (!value || known.type->go_name.empty())) return errors.Invalid(path.Child(field), ShownField(known, value), kImmutable);
   if (!value && known.type->form == schema::Form::kStruct && !known.Has(schema::kPointer)) value = Value::EmptyObject();
-  errors.Invalid(path.Child(field), value ? InternalValue(*known.type, value) : BadValue::Null(), kImmutable);
+  FieldPath at = path.Child(field);
+  errors.Invalid(at, value ? InternalValue(*known.type, value, {.came_empty = errors.empty_fields(), .path = at.String()}) : BadValue::Null(), kImmutable);
 }
 
 void WarnOfPodNames(const Value& object, std::vector<std::string>& warnings) {

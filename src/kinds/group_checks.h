@@ -35,6 +35,8 @@ void CheckDomainPrefixedPath(std::string_view value, const FieldPath& path, Fiel
 void CheckFullyQualifiedDomainName(std::string_view value, const FieldPath& path, FieldErrors& errors);
 
 std::vector<std::string> NameIsPathSegment(std::string_view name, bool prefix);
+// A DNS subdomain, in the words of upstream's declarative checks.
+std::vector<std::string> LongName(std::string_view name, bool prefix);
 std::vector<std::string> NameIsAnything(std::string_view name, bool prefix);
 
 // Whether a LabelSelector selects these labels; nullopt if it can't be understood. None selects nothing.

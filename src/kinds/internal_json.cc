@@ -18,7 +18,10 @@ bool IsMeta(const Type& type) { return type.name.find(".apimachinery.") != type.
 // Writes compact JSON.
 class Writer {
  public:
-  explicit Writer(std::string& out, std::span<const std::string_view> only = {}) : out_(out), only_(only) {}
+  explicit Writer(std::string& out, const InternalForm& form = {})
+      : out_(out), only_(form.fields), came_empty_(form.came_empty), path_(form.path) {
+    if (came_empty_ != nullptr && came_empty_->empty()) came_empty_ = nullptr;
+  }
 
   void Write(const Type& type, const Value& value, const Value& parent) {
     if (type.form == Form::kStruct && !IsMeta(type)) {
@@ -107,12 +110,23 @@ class Writer {
   // form: what the field is in Go, where that is not what the API has.
   void WriteField(const schema::Field& field, char form, const Value& value, const Value& holder) {
     const Type& type = *field.type;
-    bool pointer = form == 'p' || (form == 0 && field.Has(schema::kPointer));
-    if (value) return Write(type, value, holder);
-    if (pointer) {
-      out_ += "null";
-      return;
+    size_t here = path_.size();
+    if (came_empty_ != nullptr) {
+      if (here > 0) path_ += '.';
+      path_ += field.name;
     }
+    if (value) {
+      Write(type, value, holder);
+    } else if (form == 'p' || (form == 0 && field.Has(schema::kPointer))) {
+      out_ += "null";
+    } else {
+      WriteNothing(type, holder);
+    }
+    path_.resize(here);
+  }
+
+  // What Go has where the API has nothing.
+  void WriteNothing(const Type& type, const Value& holder) {
     switch (type.form) {
       case Form::kStruct: return IsMeta(type) ? schema::EncodeJson(type, Value::EmptyObject(), out_) : WriteStruct(type, Value(), holder);
       case Form::kBool: out_ += "false"; return;
@@ -124,7 +138,7 @@ class Writer {
       case Form::kIntOrString: out_ += "0"; return;
       case Form::kString: out_ += "\"\""; return;
       case Form::kQuantity: out_ += "\"0\""; return;
-      default: out_ += "null";
+      default: out_ += came_empty_ == nullptr ? "null" : came_empty_->Text(path_);
     }
   }
 
@@ -132,7 +146,10 @@ class Writer {
     out_ += '[';
     for (size_t i = 0; i < list.size(); ++i) {
       if (i > 0) out_ += ',';
+      size_t here = path_.size();
+      if (came_empty_ != nullptr) path_ += '[' + std::to_string(i) + ']';
       Write(*type.element, list.At(i), Value());
+      path_.resize(here);
     }
     out_ += ']';
   }
@@ -143,13 +160,18 @@ class Writer {
       if (out_.back() != '{') out_ += ',';
       out_ += object::JsonText(Value::StringRef(entry.name()));
       out_ += ':';
+      size_t here = path_.size();
+      if (came_empty_ != nullptr) (path_ += '.') += entry.name();
       Write(*type.element, entry.value, Value());
+      path_.resize(here);
     }
     out_ += '}';
   }
 
   std::string& out_;
   std::span<const std::string_view> only_;
+  const schema::EmptyFields* came_empty_;
+  std::string path_;  // of what is being written; kept up only where something came empty
 };
 
 // Compact JSON with a line for each item, one space a level, as Go's json.Indent sets it.
@@ -191,25 +213,23 @@ std::string Indented(std::string_view json) {
   return out;
 }
 
-std::string Text(const Type& type, const Value& value, std::span<const std::string_view> fields) {
+std::string Text(const Type& type, const Value& value, const InternalForm& form) {
   std::string json;
-  Writer(json, fields).Write(type, value, Value());
+  Writer(json, form).Write(type, value, Value());
   return Indented(json);
 }
 
 }  // namespace
 
-schema::BadValue InternalValue(const Type& type, const Value& value) {
+schema::BadValue InternalValue(const Type& type, const Value& value, const InternalForm& form) {
   if (value.IsAbsent()) return schema::BadValue::Null();
   std::string json;
-  Writer(json).Write(type, value, Value());
+  Writer(json, form).Write(type, value, Value());
   return schema::BadValue::Json(std::move(json));
 }
 
-std::string InternalDiff(const Type& type, const Value& old, const Value& value) { return InternalDiff(type, old, value, {}); }
-
-std::string InternalDiff(const Type& type, const Value& old, const Value& value, std::span<const std::string_view> fields) {
-  return UnifiedDiff(Text(type, old, fields), Text(type, value, fields));
+std::string InternalDiff(const Type& type, const Value& old, const Value& value, const InternalForm& form) {
+  return UnifiedDiff(Text(type, old, {.fields = form.fields}), Text(type, value, form));
 }
 
 }  // namespace homeostat::kinds

@@ -10,7 +10,8 @@
 namespace homeostat::kinds {
 
 // One letter a check, in their order: m all of an object's metadata, u what an update may not change (and names and labels
-// again); in capitals finalizers must be qualified, too, if they are none of Kubernetes' own.
+// again), n as m but for generateName; in capitals finalizers must be qualified, too, if they are none of Kubernetes' own. What
+// stands after a + is checked after what the kind checks itself, or where it calls CheckRestOfMetadata.
 struct MetadataChecks {
   std::string_view create;
   std::string_view update;

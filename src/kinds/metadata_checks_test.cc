@@ -10,9 +10,9 @@ TEST(MetadataChecks, DifferByKind) {
     MetadataChecks checks = MetadataChecksOf({group, "v1", kind}, custom);
     return std::string(checks.create) + "," + std::string(checks.update) + "," + std::string(checks.part);
   };
-  EXPECT_EQ(of("", "ConfigMap"), "M,UM,");
+  EXPECT_EQ(of("", "ConfigMap"), "M,U+M,");
   EXPECT_EQ(of("apps", "Deployment"), "M,U,U");
-  EXPECT_EQ(of("storage.k8s.io", "StorageClass"), "M,MU,");
+  EXPECT_EQ(of("storage.k8s.io", "StorageClass"), "M,M+U,");
   EXPECT_EQ(of("storage.k8s.io", "CSIDriver"), "M,U,");
   EXPECT_EQ(of("policy", "PodDisruptionBudget"), ",,");
   EXPECT_EQ(of("", "Event"), ",,");

@@ -80,6 +80,15 @@ class ApplyRequest {
     return {};
   }
 
+  // An object whose managers nobody noted must be understood before it can get one.
+  Done CheckUnmanaged(const ManagedFields& managed) const {
+    if (!managed.empty() || live_.empty()) return {};
+    auto fits = CheckTyped(arena_, *options_.type, live_, Duplicates::kAllowed);
+    if (fits) return {};
+    return Fail(Status(500, "", "failed to create manager for existing fields: failed to convert new object (" + manager_.Describe(live_) +
+                                    ") to smd typed: " + fits.error().message()));
+  }
+
   // On success the entries are in `managed`; the value is absent if the object does not change.
   std::expected<Value, Refusal> Apply(ManagedFields& managed, bool force) const {
     ManagedFields entries = managed;
@@ -139,6 +148,7 @@ Result<FieldManager::Applied> FieldManager::Apply(Arena& arena, const Value& liv
   Result<ManagedFields> managed = ManagedFields::Read(arena, ManagedFieldsOf(live));
   if (!managed) return Fail(Status(500, "", "failed to decode managed fields: " + managed.error().message()));
   ApplyRequest request(arena, *this, live, config, manager, now);
+  TRY(request.CheckUnmanaged(*managed));
   TRY(request.CheckConfig());
   bool from_kubectl = manager == internal::kLastAppliedManager;
   auto result = request.Apply(*managed, force);

@@ -232,6 +232,7 @@ class Conformer {
         Frame here{
             .parent = frame, .type = &type, .field = &field, .go_root = type.structural && !field.type->structural};
         Value converted = Convert(*field.type, member.value, &here);
+        if (report_ != nullptr && report_->empty_fields != nullptr) NoteEmpty(field, converted, &here);
         if (Value kept = Kept(type, field, member.value, converted); !kept.IsAbsent()) {
           new (&members[count++]) Member(field.name, kept, static_cast<uint16_t>(index));
         }
@@ -240,6 +241,18 @@ class Conformer {
     }
     --depth_;
     return Value::Object({members, internal::SortByField({members, count})});
+  }
+
+  void NoteEmpty(const Field& field, const Value& converted, const Frame* frame) {
+    constexpr size_t kMost = 1000;
+    std::string_view text;
+    if (field.type->form == Form::kList && converted.IsList() && converted.empty()) text = "[]";
+    else if (field.type->form == Form::kMap && converted.IsObject() && converted.empty()) text = "{}";
+    else if (field.type->form == Form::kBytes && converted.IsBytes() && converted.AsString().empty()) text = "\"\"";
+    if (text.empty() || report_->empty_fields->size() >= kMost) return;
+    std::string path;
+    AppendStrictPath(frame, path);
+    report_->empty_fields->Add(std::move(path), text);
   }
 
   static int IndexOf(const Type& type, const Member& member, size_t expected) {

@@ -49,7 +49,7 @@ BadValue::BadValue(double value) : text_(GoFloat(value)) {}
 BadValue::BadValue(const object::Value& value) {
   switch (value.kind()) {
     case object::ValueKind::kString:
-      text_ = GoQuote(value.AsString());
+      *this = BadValue(value.AsString());
       break;
     case object::ValueKind::kDouble:
       text_ = BadValue(value.AsDouble()).text_;
@@ -61,12 +61,29 @@ BadValue::BadValue(const object::Value& value) {
 
 BadValue::BadValue(const Type& type, const object::Value& value) {
   if (type.form == Form::kString && value.IsString()) {
-    text_ = GoQuote(value.AsString());
+    *this = BadValue(value.AsString());
+    if (!type.go_name.empty()) text_ = AsJson();
   } else if (value.IsAbsent()) {
     text_ = "null";
   } else {
     EncodeJson(type, value, text_);
   }
+}
+
+std::string BadValue::AsJson() const {
+  if (!has_original_) return text_;
+  std::string json;
+  object::AppendJsonString(json, original_);
+  return json;
+}
+
+bool FieldErrors::CameEmpty(const FieldPath& path) const {
+  return empty_fields_ != nullptr && !empty_fields_->empty() && empty_fields_->Has(path.String());
+}
+
+std::string_view FieldErrors::Shown(const FieldPath& path, const BadValue& value) const {
+  if (empty_fields_ == nullptr || empty_fields_->empty() || value.text() != "null") return value.text();
+  return empty_fields_->Text(path.String());
 }
 
 void FieldErrors::Report(const FieldPath& path, std::string_view reason, std::string_view title, std::string_view value,
@@ -85,21 +102,38 @@ void FieldErrors::Required(const FieldPath& path, std::string_view detail) {
 }
 
 void FieldErrors::Invalid(const FieldPath& path, const BadValue& value, std::string_view detail) {
-  Report(path, "FieldValueInvalid", "Invalid value", value.text(), detail);
+  Report(path, "FieldValueInvalid", "Invalid value", Shown(path, value), detail);
+}
+
+void FieldErrors::InvalidNamed(const FieldPath& path, std::string_view text, std::string_view detail) {
+  Report(path, "FieldValueInvalid", "Invalid value", BadValue(text).AsJson(), detail);
 }
 
 void FieldErrors::TypeInvalid(const FieldPath& path, const BadValue& value, std::string_view detail) {
-  Report(path, "FieldValueTypeInvalid", "Invalid value", value.text(), detail);
+  Report(path, "FieldValueTypeInvalid", "Invalid value", Shown(path, value), detail);
 }
 
-void FieldErrors::NotSupported(const FieldPath& path, const BadValue& value,
-                               std::span<const std::string_view> supported) {
+namespace {
+
+std::string SupportedValues(std::span<const std::string_view> supported) {
   std::string detail;
   for (std::string_view one : supported) {
     detail += detail.empty() ? "supported values: " : ", ";
     detail += GoQuote(one);
   }
-  Report(path, "FieldValueNotSupported", "Unsupported value", value.text(), detail);
+  return detail;
+}
+
+}  // namespace
+
+void FieldErrors::NotSupported(const FieldPath& path, const BadValue& value,
+                               std::span<const std::string_view> supported) {
+  std::string json = value.AsJson();
+  Report(path, "FieldValueNotSupported", "Unsupported value", json == "null" ? Shown(path, value) : json, SupportedValues(supported));
+}
+
+void FieldErrors::NotSupportedText(const FieldPath& path, std::string_view text, std::initializer_list<std::string_view> supported) {
+  Report(path, "FieldValueNotSupported", "Unsupported value", GoQuote(text), SupportedValues({supported.begin(), supported.size()}));
 }
 
 void FieldErrors::Duplicate(const FieldPath& path, const BadValue& value) {

@@ -57,7 +57,7 @@ std::expected<std::string, std::string> ClaimTransaction::Take(std::string_view 
     if (!picked) return std::unexpected(std::string(kinds::kPoolIsFull));
     chosen = *std::move(picked);
   } else {
-    std::string refusal = pool->Refusal(allocations_.objects_, thing);
+    std::string refusal = dry_run_ ? pool->RefusalOfDryRun(allocations_.objects_, thing) : pool->Refusal(allocations_.objects_, thing);
     if (!refusal.empty()) return std::unexpected(refusal);
     if (allocations_.IsTaken(*pool, thing)) return std::unexpected(std::string(pool->taken_text()));
   }

@@ -5,6 +5,7 @@
 #include "homeostat/base/ids.h"
 #include "homeostat/base/log.h"
 #include "patch/manager_name.h"
+#include "server/compression.h"
 #include "server/encode.h"
 #include "server/impersonation.h"
 #include "server/request_chain.h"
@@ -17,6 +18,12 @@ namespace {
 http::Response PlainResponse(int code, std::string_view text) {
   http::Response response = BytesResponse(code, Bytes(std::string(text)), "text/plain; charset=utf-8");
   response.headers.Add("X-Content-Type-Options", "nosniff");
+  return response;
+}
+
+http::Response TooManyRequests(int retry_after) {
+  http::Response response = PlainResponse(429, "Too many requests, please try again later.\n");
+  response.headers.Set("Retry-After", std::to_string(retry_after));
   return response;
 }
 
@@ -144,6 +151,11 @@ class ApiServer::Impl {
       : parts_(parts), authenticators_(std::move(authenticators)), options_(options) {}
 
   Task<http::Response> Serve(User user, http::Request request, std::string audit_id);
+  // Once it is known who asks for what: their turn, whether they may, the answer.
+  Task<http::Response> ServeInTurn(const User& user, const http::Request& request, const RequestInfo& info, http::Query query,
+                                   MediaTypeOptions error_output, std::string audit_id);
+  Task<http::Response> ServeAllowed(const User& user, const http::Request& request, const RequestInfo& info, http::Query query,
+                                    MediaTypeOptions error_output, std::string audit_id);
   Task<http::Response> ServePath(const http::Request& request, const RequestInfo& info, const http::Query& query,
                                  const User& user, MediaTypeOptions output);
   Task<Result<http::Response>> ServeResource(RequestContext& context);
@@ -160,6 +172,7 @@ class ApiServer::Impl {
   std::map<std::string, ResourceHandler, std::less<>> resource_handlers_;
   Diversion diversion_;
   int reading_ = 0, mutating_ = 0;
+  FlowControl* flow_control_ = nullptr;
   std::unique_ptr<RequestMetrics> metrics_;
   std::unique_ptr<StoreMetrics> store_metrics_;
 };
@@ -183,7 +196,7 @@ void ApiServer::Impl::Count(const RequestInfo& info, std::string_view method, in
 bool ApiServer::Impl::Enter(const RequestInfo& info, const User& user) {
   if (IsLongRunning(info)) return true;
   int& count = IsReading(info.verb) ? reading_ : mutating_;
-  int limit = IsReading(info.verb) ? options_.max_requests : options_.max_mutating_requests;
+  int limit = flow_control_ != nullptr ? 0 : IsReading(info.verb) ? options_.max_requests : options_.max_mutating_requests;
   if (limit > 0 && count >= limit && !user.InGroup(kGroupMasters)) return false;
   ++count;
   return true;
@@ -262,12 +275,34 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
   auto impersonated = Impersonate(parts_.authorizer, request, info, std::move(user));
   if (!impersonated) co_return EncodeStatus(impersonated.error(), error_output);
   User effective = *std::move(impersonated);
+  auto serving = ServeInTurn(effective, request, info, std::move(query), error_output, std::move(audit_id));
+  co_return co_await std::move(serving);
+}
+
+Task<http::Response> ApiServer::Impl::ServeInTurn(const User& user, const http::Request& request, const RequestInfo& info, http::Query query,
+                                                  MediaTypeOptions error_output, std::string audit_id) {
+  // Of what lasts, only the beginning of a watch counts.
+  FlowControl::Pass pass(IsLongRunning(info) && info.verb != "watch" ? nullptr : flow_control_);
+  if (!pass.Enter(user, info)) {
+    auto wait = pass.Wait();
+    if (!co_await std::move(wait)) {
+      http::Response refusal = TooManyRequests(pass.retry_after());
+      pass.Describe(refusal.headers);
+      co_return refusal;
+    }
+  }
+  auto serving = ServeAllowed(user, request, info, std::move(query), error_output, std::move(audit_id));
+  http::Response response = co_await std::move(serving);
+  pass.Describe(response.headers);
+  co_return response;
+}
+
+Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const http::Request& request, const RequestInfo& info, http::Query query,
+                                                   MediaTypeOptions error_output, std::string audit_id) {
   if (auto allowed = AuthorizeRequest(parts_.authorizer, AttributesOf(info, effective)); !allowed) {
     co_return EncodeStatus(allowed.error(), error_output);
   }
-  if (!Enter(info, effective)) {
-    co_return EncodeStatus(TooManyRequestsError("Too many requests, please try again later.", 1), error_output);
-  }
+  if (!Enter(info, effective)) co_return TooManyRequests(1);
   struct Leaving {
     Impl* impl;
     const RequestInfo* info;
@@ -304,7 +339,8 @@ Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, st
   auto answer = co_await std::move(serving);
   http::Response response = answer ? *std::move(answer) : EncodeStatus(answer.error(), error_output);
   AddWarnings(response, context.warnings);
-  co_return response;
+  auto compress = Compressed(parts_.runtime, request.headers.Get("Accept-Encoding"), std::move(response));
+  co_return co_await std::move(compress);
 }
 
 Task<http::Response> AnswerNow(http::Response response) { co_return response; }
@@ -371,6 +407,7 @@ std::shared_ptr<http::Handler> ApiServer::InProcess(User user) {
 }
 
 void ApiServer::DivertBy(Diversion diversion) { impl_->diversion_ = std::move(diversion); }
+void ApiServer::LimitWith(FlowControl& flow_control) { impl_->flow_control_ = &flow_control; }
 
 void ApiServer::CountInto(MetricsRegistry& registry) {
   impl_->metrics_ = std::make_unique<RequestMetrics>(registry);
@@ -383,7 +420,7 @@ Parts& ApiServer::parts() { return impl_->parts_; }
 std::vector<std::string> ApiServer::Paths() const {
   std::vector<std::string> paths;
   for (const auto& [path, handler] : impl_->paths_) {
-    if (!path.ends_with('/') || path.size() == 1) paths.push_back(path);
+    if ((!path.ends_with('/') || path.size() == 1) && !path.starts_with("/debug/")) paths.push_back(path);
   }
   return paths;
 }

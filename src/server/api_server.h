@@ -14,6 +14,7 @@
 #include "homeostat/base/http.h"
 #include "homeostat/base/metrics.h"
 #include "server/context.h"
+#include "server/flow_control/flow_control.h"
 
 namespace homeostat::server {
 
@@ -63,6 +64,8 @@ class ApiServer : public http::Handler {
 
   // Requests that are allowed are shown to `diversion` first.
   void DivertBy(Diversion diversion);
+  // From now on requests wait their turn there, instead of being refused beyond the limits of the options. Must outlive the server.
+  void LimitWith(FlowControl& flow_control);
 
   // Requests, and what they ask of the store, are counted in this registry, which must outlive the server, from now on.
   void CountInto(MetricsRegistry& registry);

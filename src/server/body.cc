@@ -14,6 +14,7 @@
 #include "homeostat/schema/protobuf.h"
 #include "homeostat/schema/structural.h"
 #include "patch/managed_fields.h"
+#include "server/number_literals.h"
 
 namespace homeostat::server {
 namespace {
@@ -268,6 +269,7 @@ Result<Value> DecodeCustom(RequestContext& context, const schema::Kind& expected
 Result<Value> DecodePatchedCustom(RequestContext& context, const schema::Kind& expected, const Value& tree,
                                   schema::ConformReport report, FieldValidation validation) {
   report.keep_empty = false;
+  report.empty_fields = nullptr;
   bool other = tree.Get("kind").AsString() != expected.gvk.kind;
   std::vector<std::string> in_patch = std::exchange(report.problems, {});
   TRY_ASSIGN(Value object, schema::Conform(context.arena(), tree, other ? OpenRoot() : *expected.type, report));
@@ -326,8 +328,13 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   schema::ConformReport report;
   report.collect = validation != FieldValidation::kIgnore;
   report.keep_empty = true;
+  report.empty_fields = &context.empty_fields;
+  context.empty_fields.Clear();
   auto object = schema::Conform(arena, tree, *expected.type, report);
-  if (!object) return Fail(CannotBeHandled(meta, expected, object.error().message()));
+  if (!object) {
+    std::string why = object.error().message();
+    return Fail(CannotBeHandled(meta, expected, encoding == Encoding::kJson ? WithNumberAsSent(std::move(why), body) : why));
+  }
   if (encoding == Encoding::kYaml) {
     report.yaml_duplicates = std::move(duplicates);
   } else {
@@ -367,6 +374,8 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   schema::ConformReport report;
   report.collect = validation != FieldValidation::kIgnore;
   report.keep_empty = true;
+  report.empty_fields = &context.empty_fields;
+  context.empty_fields.Clear();
   if (report.collect) report.problems.assign(patched.problems.begin(), patched.problems.end());
   size_t in_patch = report.problems.size();
   Value tree = patched.tree;
@@ -388,13 +397,18 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   }
   schema::ConformReport first = report;
   auto object = schema::Conform(arena, tree, *expected.type, first);
-  if (!object || first.HasProblems()) {
-    // Upstream's patched document has its names sorted: so come the faults. A sound one keeps the order of raw JSON.
-    object = schema::Conform(arena, object::WithSortedMembers(arena, tree), *expected.type, report);
-    if (!object) return Fail(object.error());
-    if (patched.strategic) report.SortFrom(in_patch);
-    TRY(ApplyStrictness(context, report, validation));
+  if (patched.strategic && (!object || first.HasProblems())) {
+    // Upstream has maps here, whose faults come sorted. A sound one keeps the order of raw JSON.
+    context.empty_fields.Clear();
+    first = report;
+    object = schema::Conform(arena, object::WithSortedMembers(arena, tree), *expected.type, first);
+    first.SortFrom(in_patch);
   }
+  if (!object) {
+    if (patched.strategic) return Fail(object.error());
+    return Fail(BadRequestError(WithNumberAsSent(object.error().message(), context.request.body)));
+  }
+  if (first.HasProblems()) TRY(ApplyStrictness(context, first, validation));
   return WithDefaults(context, expected, *object);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cache/cache.h"
+#include "homeostat/schema/defaults.h"
 #include "kinds/behaviour.h"
 #include "server/resources.h"
 
@@ -20,6 +21,7 @@ class CachedObjects : public kinds::ObjectReader {
 };
 
 // Tells the cache how the objects of every built-in resource are decoded.
-void SetDecoders(cache::Cache& cache, const Resources& resources);
+// What the store's encoding leaves out (the kind of an object within another) is filled in by the defaults, which must outlive the cache.
+void SetDecoders(cache::Cache& cache, const Resources& resources, const schema::Defaults& defaults);
 
 }  // namespace homeostat::server

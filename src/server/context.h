@@ -48,6 +48,7 @@ struct RequestContext {
   MediaTypeOptions output;
   std::string audit_id;
   std::vector<std::string> warnings;
+  schema::EmptyFields empty_fields;    // what came empty in the object that was decoded last
   bool resets_managed_fields = false;  // the decoded body asks to forget who manages what, which a typed tree can't show
   // Everything this request decodes and builds lives here; the object that is stored or answered keeps it alive.
   std::shared_ptr<object::Document> work = std::make_shared<object::Document>();
@@ -69,6 +70,7 @@ struct RequestContext {
     rules.requested = resource->kind;
     rules.rights = &parts.rights;
     rules.request_name = info.name;
+    rules.empty_fields = &empty_fields;
     return rules;
   }
   // Who writes: the fieldManager asked for, else the client program's name from its User-Agent.

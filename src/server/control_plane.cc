@@ -85,13 +85,15 @@ class ControlPlane::Impl {
         authorizer_(Authorizers()),
         rules_(RuleResolvers()),
         rights_(authorizer_, rbac_),
+        flow_control_(runtime, objects_, FlowControlOptions{.seats = options_.server.max_requests + options_.server.max_mutating_requests, .log = options_.log}),
         server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, options_.log},
                 {&certificates_, &static_tokens_, &tokens_}, ServerOptions()),
         definitions_(server_.parts(), LoopbackUser()),
         aggregator_(server_, server_.InProcess(LoopbackUser()), {options_.proxy_identity, options_.proxy_authority, options_.proxy_names, Loopback()}),
         group_(runtime) {
-    SetDecoders(cache_, resources_);
+    SetDecoders(cache_, resources_, defaults_);
     KeepAuthorizersInStep();
+    ServeFlowControl();
     ServeDiscovery(server_, aggregator_);
     ServeSubresources(server_, SubresourceParts{tokens_, static_tokens_, rules_, authorizer_, [this] { return StoreHealth(); }});
     server_.CountInto(metrics_);
@@ -117,6 +119,8 @@ class ControlPlane::Impl {
   // Before the store is read in there is nothing to serve.
   std::optional<std::string> StoreHealth() const;
   std::vector<HealthCheck> Checks();
+  // Requests wait their turn, as the configuration of flow control has it.
+  void ServeFlowControl();
   // What they have looked up once is forgotten when it changes.
   void KeepAuthorizersInStep();
 
@@ -139,10 +143,12 @@ class ControlPlane::Impl {
   auth::UnionRuleResolver rules_;
   auth::UserRights rights_;
   MetricsRegistry metrics_;
+  FlowControl flow_control_;
   ApiServer server_;
   admission::Chain admission_;  // asks the server, so that it must go first
   Definitions definitions_;
   Aggregator aggregator_;
+  std::unique_ptr<Bootstrap> bootstrap_;
   bool started_ = false;
   TaskGroup group_;
 };
@@ -184,6 +190,16 @@ Result<void> ControlPlane::Impl::CheckModes() const {
 std::optional<std::string> ControlPlane::Impl::StoreHealth() const {
   if (started_) return std::nullopt;
   return "not started yet";
+}
+
+void ControlPlane::Impl::ServeFlowControl() {
+  if (options_.server.max_requests + options_.server.max_mutating_requests <= 0) return;
+  server_.LimitWith(flow_control_);
+  for (std::string plural : {"flowschemas", "prioritylevelconfigurations"}) {
+    std::string prefix = StoragePrefix(*resources_.FindAny("flowcontrol.apiserver.k8s.io", plural)->storage, "");
+    cache_.Observe(prefix, [this](const cache::WatchEvent&) { flow_control_.Refresh(); });
+  }
+  ServeFlowControlDumps(server_, flow_control_);
 }
 
 void ControlPlane::Impl::KeepAuthorizersInStep() {
@@ -291,8 +307,11 @@ Task<Result<void>> ControlPlane::Impl::Start() {
   bootstrap.advertise_address = options_.advertise_address;
   bootstrap.advertise_port = options_.advertise_port;
   bootstrap.authority_certificate = options_.authority_certificate;
-  auto make = Bootstrap(runtime_, cache_, resources_, server_.InProcess(LoopbackUser()), bootstrap);
+  bootstrap.log = options_.log;
+  bootstrap_ = std::make_unique<Bootstrap>(runtime_, cache_, resources_, defaults_, server_.InProcess(LoopbackUser()), bootstrap);
+  auto make = bootstrap_->MakeAll();
   CO_TRY(co_await std::move(make));
+  bootstrap_->Keep();
   if (options_.service_account_key.empty()) {
     group_.Spawn(MakeKey());
   } else {
@@ -300,6 +319,9 @@ Task<Result<void>> ControlPlane::Impl::Start() {
     tokens_.SetKey(std::move(key));
   }
   if (options_.compaction_period > Duration::zero()) group_.Spawn(CompactFromTimeToTime());
+  sdk::ClientOptions client;
+  client.user_agent = "kube-apiserver/" + options_.version.git_version;
+  flow_control_.WriteStatusWith(sdk::Client(server_.InProcess(LoopbackUser()), client));
   started_ = true;
   co_return Done();
 }

@@ -250,9 +250,29 @@ StatusDetails DetailsOf(const RequestContext& context, const Value& object) {
 
 }  // namespace
 
+namespace {
+
+Result<void> CheckPreconditionsAsTheStore(const RequestContext& context, const DeleteQuery& options, const Value& object) {
+  const schema::Kind& kind = context.storage();
+  auto refuse = [&](std::string_view what, std::string_view wanted, std::string_view found) {
+    std::string text = "Precondition failed: " + std::string(what) + " in precondition: " + std::string(wanted) + ", " + std::string(what) +
+                       " in object meta: " + std::string(found);
+    return Fail(ConflictError(kind.gvk.group, kind.plural, MetadataString(object, "name"), text));
+  };
+  std::string_view uid = MetadataString(object, "uid"), version = MetadataString(object, "resourceVersion");
+  if (options.precondition_uid && *options.precondition_uid != uid) return refuse("UID", *options.precondition_uid, uid);
+  if (options.precondition_resource_version && *options.precondition_resource_version != version) {
+    return refuse("ResourceVersion", *options.precondition_resource_version, version);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> CheckPreconditions(const RequestContext& context, const DeleteQuery& options, const Value& object) {
   std::string_view name = MetadataString(object, "name");
   const schema::Kind& kind = context.storage();
+  if (context.resource->behaviour->store_words_preconditions) return CheckPreconditionsAsTheStore(context, options, object);
   if (options.precondition_uid && *options.precondition_uid != MetadataString(object, "uid")) {
     return Fail(ConflictError(kind.gvk.group, kind.gvk.kind, name,
                               "the UID in the precondition (" + *options.precondition_uid +

@@ -18,6 +18,7 @@ patch::VersionConverter OtherVersions(RequestContext& context) {
   auto find = [&resources, group, plural](std::string_view api_version) -> const Resource* {
     size_t slash = api_version.find('/');
     std::string_view version = slash == api_version.npos ? api_version : api_version.substr(slash + 1);
+    if ((slash == api_version.npos ? std::string_view() : api_version.substr(0, slash)) != group) return nullptr;
     return resources.Find(group, version, plural);
   };
   versions.find_type = [find](std::string_view api_version) -> const schema::Type* {
@@ -69,9 +70,14 @@ Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, con
                                  std::string_view subresource, bool force) {
   patch::FieldManager fields = ManagerFor(context, subresource);
   TRY_ASSIGN(auto outcome, fields.Apply(context.arena(), live, applied, manager, force, context.runtime().WallNow()));
-  if (!outcome.changed) return outcome.object;
+  if (!outcome.changed) {
+    context.empty_fields.Clear();
+    return outcome.object;
+  }
   schema::ConformReport report;
   report.collect = false;
+  report.empty_fields = &context.empty_fields;
+  context.empty_fields.Clear();
   Result<Value> typed = outcome.object;
   const schema::Type& type = *context.kind().type;
   if (!type.structural) typed = schema::FromUnstructured(context.arena(), outcome.object, type);

@@ -92,6 +92,18 @@ void ServeVersion(ApiServer& server, VersionInfo version) {
   server.HandlePath("/version/", answer);
 }
 
+void ServeFlowControlDumps(ApiServer& server, const FlowControl& flow_control) {
+  const std::string base = "/debug/api_priority_and_fairness/dump_";
+  auto levels = [&flow_control](const PathRequest&) { return AnswerNow(Text(200, flow_control.DumpLevels())); };
+  auto queues = [&flow_control](const PathRequest&) { return AnswerNow(Text(200, flow_control.DumpQueues())); };
+  auto requests = [&flow_control](const PathRequest& request) {
+    return AnswerNow(Text(200, flow_control.DumpRequests(!request.query.Get("includeRequestDetails").empty())));
+  };
+  server.HandlePath(base + "priority_levels", levels);
+  server.HandlePath(base + "queues", queues);
+  server.HandlePath(base + "requests", requests);
+}
+
 void ServeIndex(ApiServer& server) {
   server.HandlePath("/", [&server](const PathRequest& request) {
     if (request.info.path != "/") return AnswerNow(Text(404, "404 page not found\n"));

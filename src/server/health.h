@@ -29,6 +29,9 @@ struct VersionInfo {
 };
 void ServeVersion(ApiServer& server, VersionInfo version);
 
+// /debug/api_priority_and_fairness/dump_…, which flow control must outlive.
+void ServeFlowControlDumps(ApiServer& server, const FlowControl& flow_control);
+
 // / lists every path; call it after all others are registered.
 void ServeIndex(ApiServer& server);
 

@@ -214,7 +214,7 @@ void ValidateObjectMeta(const Value& object, bool namespaced, NameCheck name_che
   FieldPath path("metadata");
   Value metadata = object.Get("metadata");
   std::string_view generate_name = metadata.Get("generateName").AsString();
-  if (!generate_name.empty()) {
+  if (!generate_name.empty() && !rules.any_generate_name) {
     for (std::string& message : name_check(generate_name, true)) {
       errors.Invalid(path.Child("generateName"), generate_name, message);
     }

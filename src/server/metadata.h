@@ -45,6 +45,7 @@ std::vector<std::string> PathSegmentName(std::string_view name, bool prefix);
 
 struct MetaRules {
   bool finalizer_owners = false;  // finalizers must be qualified, if they are none of Kubernetes' own
+  bool any_generate_name = false; // only the name that came of it is looked at
 };
 
 // Checks an object's metadata; name_check: the kind's rule, null for DNS subdomains.

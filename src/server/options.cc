@@ -73,7 +73,7 @@ void CheckFieldValidation(std::string_view text, FieldErrors& errors, FieldValid
   if (text.empty() || text == "Warn") out = FieldValidation::kWarn;
   else if (text == "Ignore") out = FieldValidation::kIgnore;
   else if (text == "Strict") out = FieldValidation::kStrict;
-  else errors.NotSupported(FieldPath("fieldValidation"), text, {"", "Ignore", "Strict", "Warn"});
+  else errors.NotSupportedText(FieldPath("fieldValidation"), text, {"", "Ignore", "Strict", "Warn"});
 }
 
 std::string_view OptionsKind(WriteKind kind) {

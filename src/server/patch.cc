@@ -80,23 +80,6 @@ Result<void> ReportDuplicateKeys(RequestContext& context, const PatchRequest& pa
   return {};
 }
 
-// What a JSON patch or merge patch touched stands sorted by name, as upstream's libraries write it; the rest as it was.
-Value TouchedSorted(object::Arena& arena, const Value& before, const Value& after) {
-  if (after.IsList() && before.IsList() && !object::Equal(before, after)) {
-    object::ListBuilder items(arena);
-    for (size_t i = 0; i < after.size(); ++i) items.Append(TouchedSorted(arena, before.At(i), after.At(i)));
-    return items.Build();
-  }
-  if (!after.IsObject() || !before.IsObject() || object::Equal(before, after)) return after;
-  std::vector<object::Member> members(after.members().begin(), after.members().end());
-  std::ranges::sort(members, {}, &object::Member::name);
-  object::ObjectBuilder builder(arena);
-  for (const object::Member& member : members) {
-    builder.Append(member.name(), TouchedSorted(arena, before.Get(member.name()), member.value));
-  }
-  return builder.Build();
-}
-
 // The patched JSON form of the object.
 Result<Value> PatchForm(RequestContext& context, const PatchRequest& patch, const schema::Kind& kind, const Value& form) {
   object::Arena& arena = context.arena();
@@ -118,7 +101,7 @@ Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& pa
   TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
   // What upstream shows of a patch that makes no object of its kind.
   bool strategic = patch.kind == PatchKind::kStrategicMerge;
-  schema::BadValue shown(strategic ? GoText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : object::JsonText(TouchedSorted(context.arena(), form, patched)));
+  schema::BadValue shown(strategic ? GoText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : object::JsonText(patched));
   std::vector<std::string> problems = StrictProblems(patch);
   Patched made{patched, problems, strategic};
   auto object = DecodePatched(context, kind, made, patch.query.field_validation);

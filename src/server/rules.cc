@@ -80,13 +80,20 @@ Value CarryOverMetadata(object::Arena& arena, const schema::Type& type, const Va
 void RunMetadataChecks(const Resource& resource, std::string_view checks, const Value& object, const Value& old,
                        schema::FieldErrors& errors) {
   for (char check : checks) {
-    MetaRules rules{.finalizer_owners = check == 'M' || check == 'U'};
-    if (check == 'm' || check == 'M') {
+    MetaRules rules{.finalizer_owners = check >= 'A' && check <= 'Z', .any_generate_name = check == 'n' || check == 'N'};
+    if (check != 'u' && check != 'U') {
       ValidateObjectMeta(object, resource.working->namespaced, resource.behaviour->validate_name, rules, errors);
     } else {
       ValidateObjectMetaUpdate(object, old, rules, errors);
     }
   }
+}
+
+// Makes those checks of metadata that come before the kind's own; the letters of those that are left.
+std::string_view CheckFirst(const Resource& resource, std::string_view checks, const Value& object, const Value& old, schema::FieldErrors& errors) {
+  size_t plus = std::min(checks.find('+'), checks.size());
+  RunMetadataChecks(resource, checks.substr(0, plus), object, old, errors);
+  return checks.substr(std::min(plus + 1, checks.size()));
 }
 
 // As the object calls itself, which custom resources are checked for.
@@ -139,8 +146,11 @@ Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& reso
 Result<void> ValidateForCreate(kinds::RuleContext& context, const Resource& resource, const Value& object) {
   const schema::Kind& kind = *resource.working;
   schema::FieldErrors errors;
-  RunMetadataChecks(resource, kinds::MetadataChecksOf(resource.kind->gvk, resource.custom).create, object, Value(), errors);
+  errors.set_empty_fields(context.empty_fields);
+  std::string_view rest = CheckFirst(resource, kinds::MetadataChecksOf(resource.kind->gvk, resource.custom).create, object, Value(), errors);
+  context.rest_of_metadata = [&resource, rest, &object](schema::FieldErrors& found) { RunMetadataChecks(resource, rest, object, Value(), found); };
   if (resource.behaviour->validate_create != nullptr) resource.behaviour->validate_create(context, object, errors);
+  kinds::CheckRestOfMetadata(context, errors);
   if (errors.empty()) ValidateObjectMeta(object, kind.namespaced, PathSegmentName, {}, errors);
   if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, KindName(kind, object), MetadataString(object, "name")));
   if (resource.behaviour->warn != nullptr) resource.behaviour->warn(context, object, Value());
@@ -164,7 +174,8 @@ Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& reso
   }
   if (resource.behaviour->prepare_update != nullptr) object = resource.behaviour->prepare_update(context, object, old);
   if (kind.generation == GenerationRule::kAsSent) return object;
-  if (context.subresource != "status" && BumpsGeneration(kind.generation, object, old)) {
+  bool emptied = resource.behaviour->empty_raises_generation && context.empty_fields != nullptr && context.empty_fields->HasInBody();
+  if (context.subresource != "status" && (BumpsGeneration(kind.generation, object, old) || emptied)) {
     int64_t next = old.Path({"metadata", "generation"}).AsInt() + 1;
     object = SetMetadata(context.arena, type, object, "generation", Value::Int(next));
   }
@@ -175,11 +186,14 @@ Result<void> ValidateForUpdate(kinds::RuleContext& context, const Resource& reso
                                const Value& old) {
   const schema::Kind& kind = *resource.working;
   schema::FieldErrors errors;
+  errors.set_empty_fields(context.empty_fields);
   ValidateObjectMeta(object, kind.namespaced, PathSegmentName, {}, errors);
   ValidateObjectMetaUpdate(object, old, {}, errors);
   kinds::MetadataChecks checks = kinds::MetadataChecksOf(resource.kind->gvk, resource.custom);
-  RunMetadataChecks(resource, context.subresource.empty() ? checks.update : checks.part, object, old, errors);
+  std::string_view rest = CheckFirst(resource, context.subresource.empty() ? checks.update : checks.part, object, old, errors);
+  context.rest_of_metadata = [&resource, rest, &object, &old](schema::FieldErrors& found) { RunMetadataChecks(resource, rest, object, old, found); };
   if (resource.behaviour->validate_update != nullptr) resource.behaviour->validate_update(context, object, old, errors);
+  kinds::CheckRestOfMetadata(context, errors);
   if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, KindName(kind, object), MetadataString(object, "name")));
   if (resource.behaviour->warn != nullptr) resource.behaviour->warn(context, object, old);
   return {};

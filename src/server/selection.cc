@@ -20,8 +20,12 @@ bool IsMetadataField(const schema::Kind& kind, std::string_view label) {
   return label == "metadata.name" || (label == "metadata.namespace" && kind.namespaced);
 }
 
-Result<void> CheckField(const schema::Kind& kind, std::string_view label) {
-  if (IsMetadataField(kind, label) || (label == "metadata.namespace" && !kind.type->structural) || !SelectablePath(kind, label).empty()) return {};
+Result<void> CheckField(const Resource& resource, std::string_view label) {
+  const schema::Kind& kind = *resource.kind;
+  // Kinds with fields of their own name all that they take; the others take a namespace even where they have none.
+  bool any_namespace = label == "metadata.namespace" && kind.selectable_fields.empty() && !kind.type->structural;
+  if (IsMetadataField(kind, label) || any_namespace || !SelectablePath(kind, label).empty()) return {};
+  if (resource.behaviour->unselectable != nullptr) return Fail(BadRequestError(resource.behaviour->unselectable(label)));
   if (!kind.selectable_fields.empty() || kind.type->structural) return Fail(BadRequestError("field label not supported: " + std::string(label)));
   return Fail(BadRequestError(GoQuote(label) +
                               " is not a known field selector: only \"metadata.name\", \"metadata.namespace\""));
@@ -42,7 +46,7 @@ Result<Selection> Selection::Make(const ListQuery& query, const Resource& resour
   TRY_ASSIGN(selection.labels_, object::LabelSelector::Parse(query.label_selector));
   TRY_ASSIGN(selection.fields_, object::FieldSelector::Parse(query.field_selector));
   for (const object::FieldRequirement& requirement : selection.fields_.requirements()) {
-    TRY(CheckField(*resource.kind, requirement.field));
+    TRY(CheckField(resource, requirement.field));
   }
   return selection;
 }

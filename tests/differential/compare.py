@@ -22,6 +22,7 @@ sys.path.insert(0, str(HERE.parent / 'golden'))
 
 import answers  # noqa: E402
 import cases  # noqa: E402
+import explained  # noqa: E402
 import schemas  # noqa: E402
 from server import Connections, Homeostat  # noqa: E402
 
@@ -161,7 +162,7 @@ class Run:
         for side in self.sides:
             side.live = side.get(case.path) if case.shared and self.exists(side, case.path) else None
         for request in case.requests():
-            peer, ours = together(self.sides, lambda side: side.send(request))
+            peer, ours = explained.both(case.resource.kind, request, *together(self.sides, lambda side: side.send(request)))
             self.compared[case.resource.title] += 1
             what = family(peer, ours)
             if verbose:

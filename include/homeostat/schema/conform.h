@@ -17,6 +17,7 @@
 
 #include "homeostat/base/result.h"
 #include "homeostat/object/value.h"
+#include "homeostat/schema/empty_fields.h"
 #include "homeostat/schema/type.h"
 
 namespace homeostat::schema {
@@ -27,6 +28,8 @@ struct ConformReport {
   bool collect = true;
   // True: empty lists and maps stay where Go writes them, as managed fields must know of them. See WithoutEmpty.
   bool keep_empty = false;
+  // Where to note what came empty, at most 1000 fields; null: nobody wants to know.
+  EmptyFields* empty_fields = nullptr;
   // `unknown field "spec.foo"`, `duplicate field "spec.replicas"`: each once, at most 100, in the order found. Each is
   // the text of one Warning under fieldValidation=Warn.
   std::vector<std::string> problems;

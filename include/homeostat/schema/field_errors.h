@@ -22,6 +22,7 @@
 #include "homeostat/base/status.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/value.h"
+#include "homeostat/schema/empty_fields.h"
 #include "homeostat/schema/type.h"
 
 namespace homeostat::schema {
@@ -82,9 +83,9 @@ class FieldPath {
 // A refused value as messages show it. Strings in quotes, numbers and booleans plain, everything else as JSON.
 class BadValue {
  public:
-  BadValue(std::string_view text) : text_(GoQuote(text)) {}    // NOLINT: implicit on purpose
-  BadValue(const std::string& text) : text_(GoQuote(text)) {}  // NOLINT
-  BadValue(const char* text) : text_(GoQuote(text)) {}         // NOLINT
+  BadValue(std::string_view text) : text_(GoQuote(text)), original_(text), has_original_(true) {}  // NOLINT: implicit on purpose
+  BadValue(const std::string& text) : BadValue(std::string_view(text)) {}                          // NOLINT
+  BadValue(const char* text) : BadValue(std::string_view(text)) {}                                 // NOLINT
   BadValue(bool value) : text_(value ? "true" : "false") {}    // NOLINT
   template <std::integral Number>
   requires(!std::same_as<Number, bool>) BadValue(Number value) : text_(std::to_string(value)) {}  // NOLINT
@@ -100,11 +101,15 @@ class BadValue {
   static BadValue Omitted() { return BadValue(std::string(), Raw{}); }
 
   const std::string& text() const { return text_; }
+  // The same, but a text as JSON writes it: with <, > and & as \u003c and so on.
+  std::string AsJson() const;
 
  private:
   struct Raw {};
   BadValue(std::string text, Raw) : text_(std::move(text)) {}
   std::string text_;
+  std::string original_;  // a text without its quotes
+  bool has_original_ = false;
 };
 
 // The faults of one object, in the order they were found.
@@ -114,13 +119,17 @@ class FieldErrors {
   void Required(const FieldPath& path, std::string_view detail = {});
   // "Invalid value: "x": detail"
   void Invalid(const FieldPath& path, const BadValue& value, std::string_view detail);
+  // As Invalid, of a text whose type in Go has a name of its own or is a pointer: messages then show it as JSON writes it.
+  void InvalidNamed(const FieldPath& path, std::string_view text, std::string_view detail);
   // As Invalid, with reason FieldValueTypeInvalid.
   void TypeInvalid(const FieldPath& path, const BadValue& value, std::string_view detail);
-  // "Unsupported value: "x": supported values: "A", "B"", in the order given; upstream sorts where its list is a set.
+  // "Unsupported value: "x": supported values: "A", "B"", in the order given; upstream sorts where its list is a set. Texts are
+  // shown as JSON writes them, since the types of nearly all such fields have names in Go; NotSupportedText is for the others.
   void NotSupported(const FieldPath& path, const BadValue& value, std::span<const std::string_view> supported);
   void NotSupported(const FieldPath& path, const BadValue& value, std::initializer_list<std::string_view> supported) {
     NotSupported(path, value, std::span(supported.begin(), supported.size()));
   }
+  void NotSupportedText(const FieldPath& path, std::string_view text, std::initializer_list<std::string_view> supported);
   void Duplicate(const FieldPath& path, const BadValue& value);
   void NotFound(const FieldPath& path, const BadValue& value);
   void Forbidden(const FieldPath& path, std::string_view detail);
@@ -138,6 +147,13 @@ class FieldErrors {
   void Add(StatusCause cause) { causes_.push_back(std::move(cause)); }
   void Add(std::vector<StatusCause> causes);
 
+  // What came empty in the object that is looked at, so that a value that is not there is shown as [] where it came so. Must outlive
+  // the faults' making.
+  void set_empty_fields(const EmptyFields* fields) { empty_fields_ = fields; }
+  const EmptyFields* empty_fields() const { return empty_fields_; }
+  // A list, map or byte string that is not there in the typed tree, but came as an empty one.
+  bool CameEmpty(const FieldPath& path) const;
+
   bool empty() const { return causes_.empty(); }
   size_t size() const { return causes_.size(); }
   const std::vector<StatusCause>& causes() const { return causes_; }
@@ -151,7 +167,11 @@ class FieldErrors {
   void Report(const FieldPath& path, std::string_view reason, std::string_view title, std::string_view value,
               std::string_view detail);
 
+  // The value as messages show it: one that is not there may have come empty.
+  std::string_view Shown(const FieldPath& path, const BadValue& value) const;
+
   std::vector<StatusCause> causes_;
+  const EmptyFields* empty_fields_ = nullptr;
 };
 
 }  // namespace homeostat::schema

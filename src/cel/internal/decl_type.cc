@@ -241,6 +241,13 @@ DeclTypePtr DeclType::Map(DeclTypePtr element, int64_t max_properties) {
   return SchemaReader::Make(Shape::kMap, std::move(type), std::move(element), max_properties, 2);
 }
 
+DeclTypePtr DeclType::MapOf(DeclTypePtr element, int64_t max_properties, int64_t max_key_length, bool named_entries) {
+  auto map = std::make_shared<DeclType>(*Map(std::move(element), max_properties));
+  map->max_key_length_ = max_key_length;
+  map->named_entries_ = named_entries;
+  return map;
+}
+
 DeclTypePtr DeclType::Named(std::string_view name) const { return SchemaReader::Named(*this, std::string(name)); }
 
 const DeclType::Field* DeclType::FindField(std::string_view name) const {

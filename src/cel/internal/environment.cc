@@ -86,7 +86,7 @@ std::expected<CheckedExpression, CompileError> Environment::Check(std::string_vi
   auto rep = std::make_shared<CheckedExpression::Rep>(internal::Source(text), internal::Ast(), internal::CheckedTypes(), *this);
   internal::Issues issues;
   internal::ParserOptions parser_options;
-  parser_options.bind = options().extended;
+  parser_options.bind = options().extended || options().bindings;
   rep->ast = internal::Parse(rep->source, parser_options, issues);
   if (issues.empty()) rep->types = internal::Check(rep->ast, *this, issues);
   if (issues.empty()) {

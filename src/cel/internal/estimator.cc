@@ -100,10 +100,11 @@ class Estimator {
       if (path[i] == "@items" || path[i] == "@values") {
         type = type->element().get();
       } else if (path[i] == "@keys") {
-        return type->shape() == DeclType::Shape::kMap ? std::optional<Size>(Size{0, 0}) : std::nullopt;
+        if (type->shape() != DeclType::Shape::kMap) return std::nullopt;
+        return Size{0, static_cast<uint64_t>(type->max_key_length())};
       } else {
         const DeclType::Field* field = type->FindField(path[i]);
-        type = field ? field->type.get() : nullptr;
+        type = field ? field->type.get() : type->named_entries() ? type->element().get() : nullptr;
       }
     }
     if (type == nullptr) return std::nullopt;

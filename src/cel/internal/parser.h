@@ -18,7 +18,7 @@ struct ParserOptions {
   bool optional_macros = true;   // optMap, optFlatMap
   bool two_variable = true;      // all(k, v, …), transformMap …
   bool sort_by = true;
-  bool bind = false;             // cel.bind, which Kubernetes does not have
+  bool bind = false;             // cel.bind, which most of Kubernetes does not have
 };
 
 // The tree is whole only if there are no issues.

@@ -201,8 +201,8 @@ void WarnOfStaticName(RuleContext& context, Value object, Value) {
 }
 
 const Behaviour kValidatingWebhookConfiguration{.group = "admissionregistration.k8s.io", .kind = "ValidatingWebhookConfiguration",
-                                                .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfStaticName};
+                                                .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfStaticName, .empty_raises_generation = true};
 const Behaviour kMutatingWebhookConfiguration{.group = "admissionregistration.k8s.io", .kind = "MutatingWebhookConfiguration",
-                                              .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfStaticName};
+                                              .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfStaticName, .empty_raises_generation = true};
 
 }  // namespace homeostat::kinds

@@ -58,7 +58,7 @@ class Parts {
   void Supported(const Value& schema, const Place& place, const FieldPath& path) {
     std::string_view type = schema.Get("type").AsString();
     if (options_.require_known_types && !type.empty() && !IsOneOf(type, {"array", "boolean", "integer", "number", "object", "string"})) {
-      errors_.NotSupported(path.Child("type"), type, {"array", "boolean", "integer", "number", "object", "string"});
+      errors_.NotSupportedText(path.Child("type"), type, {"array", "boolean", "integer", "number", "object", "string"});
     }
     if (IsSet(schema.Get("default")) && !place.allow_defaults) {
       std::string detail = "must not be set";

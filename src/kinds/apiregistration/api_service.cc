@@ -66,6 +66,10 @@ void CheckNew(RuleContext&, Value service, FieldErrors& errors) {
   std::string_view name = service.Path({"metadata", "name"}).AsString();
   std::string_view group = spec.Get("group").AsString(), version = spec.Get("version").AsString();
   std::string required = std::string(version) + "." + std::string(group);
+  std::string_view base = service.Path({"metadata", "generateName"}).AsString();
+  if (!base.empty() && object::IsValidPathSegmentName(base).empty() && base != required) {
+    errors.Invalid(FieldPath("metadata").Child("generateName"), base, "must be `spec.version+\".\"+spec.group`: " + GoQuote(required));
+  }
   if (!name.empty() && object::IsValidPathSegmentName(name).empty() && name != required) {
     errors.Invalid(FieldPath("metadata").Child("name"), name, "must be `spec.version+\".\"+spec.group`: " + GoQuote(required));
   }

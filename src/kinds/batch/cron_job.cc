@@ -35,23 +35,22 @@ bool IsZonePart(std::string_view part) {
 void CheckTimeZone(const Value& zone, const FieldPath& path, FieldErrors& errors) {
   if (!zone) return;
   std::string_view name = zone.AsString();
-  if (name.empty()) return errors.Invalid(path, name, "timeZone must be nil or non-empty string");
-  if (name.contains("..") || name.starts_with('/') || name.starts_with('\\')) {
-    return errors.Invalid(path, name, "time: invalid location name");
-  }
+  auto refuse = [&](std::string_view why) { errors.InvalidNamed(path, name, why); };
+  if (name.empty()) return refuse("timeZone must be nil or non-empty string");
   std::string unknown = "unknown time zone " + std::string(name);
   for (std::string_view rest = name;;) {
     size_t slash = rest.find('/');
-    if (!IsZonePart(rest.substr(0, slash))) return errors.Invalid(path, name, unknown);
+    if (!IsZonePart(rest.substr(0, slash))) return refuse(unknown);
     if (slash == rest.npos) break;
     rest.remove_prefix(slash + 1);
   }
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   if (lower == "local") {
-    errors.Invalid(path, name, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
+    refuse("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
   }
-  if (!object::TimeZone::IsKnown(name)) errors.Invalid(path, name, unknown);
+  if (name.contains("..")) return refuse("time: invalid location name");
+  if (!object::TimeZone::IsKnown(name)) refuse(unknown);
 }
 
 void CheckJobTemplate(const Value& job_template, const Value& old, const FieldPath& path, FieldErrors& errors) {

@@ -64,19 +64,21 @@ void CheckHasLabel(const Value& labels, std::string_view key, std::string_view e
   }
 }
 
-void CheckGeneratedSelector(RuleContext& context, const Value& job, FieldErrors& errors) {
+// prefixed: the labels that begin with batch.kubernetes.io/ must be there as well; jobs from before there were any do without.
+void CheckGeneratedSelector(RuleContext& context, const Value& job, bool prefixed, FieldErrors& errors) {
   Value spec = job.Get("spec"), selector = spec.Get("selector");
   if (spec.Get("manualSelector").AsBool() || !selector) return;
   std::string_view uid = job.Path({"metadata", "uid"}).AsString(), name = job.Path({"metadata", "name"}).AsString();
   Value labels = spec.Path({"template", "metadata", "labels"});
   CheckHasLabel(labels, kLegacyUid, uid, errors);
   CheckHasLabel(labels, kLegacyName, name, errors);
-  CheckHasLabel(labels, kUid, uid, errors);
-  CheckHasLabel(labels, kName, name, errors);
   object::ObjectBuilder expected(context.arena);
-  for (auto [key, value] : {std::pair(kUid, uid), std::pair(kName, name), std::pair(kLegacyUid, uid), std::pair(kLegacyName, name)}) {
-    expected.Set(key, Value::StringRef(value));
+  if (prefixed) {
+    CheckHasLabel(labels, kUid, uid, errors);
+    CheckHasLabel(labels, kName, name, errors);
+    for (auto [key, value] : {std::pair(kUid, uid), std::pair(kName, name)}) expected.Set(key, Value::StringRef(value));
   }
+  for (auto [key, value] : {std::pair(kLegacyUid, uid), std::pair(kLegacyName, name)}) expected.Set(key, Value::StringRef(value));
   if (Selects(selector, expected.Build()) == std::optional(false)) {
     errors.Invalid(FieldPath("spec").Child("selector"), BadValue(SelectorType(), selector), "`selector` not auto-generated");
   }
@@ -157,7 +159,9 @@ void CheckJobSpec(const Value& spec, const Value& old_spec, FieldErrors& errors)
 
 // What is checked of a job whether it is new or changed.
 void CheckJob(RuleContext& context, const Value& job, const Value& old_spec, FieldErrors& errors) {
-  CheckGeneratedSelector(context, job, errors);
+  Value old_labels = old_spec.Path({"template", "metadata", "labels"});
+  bool prefixed = !old_spec || (old_labels.Find(kName) != nullptr && old_labels.Find(kUid) != nullptr);
+  CheckGeneratedSelector(context, job, prefixed, errors);
   Value spec = job.Get("spec"), completions = spec.Get("completions");
   CheckJobSpec(spec, old_spec, errors);
   if (spec.Get("completionMode").AsString() != "Indexed" || completions.AsInt() <= 0) return;
@@ -231,6 +235,7 @@ void CheckUpdate(RuleContext& context, Value job, Value old, FieldErrors& errors
   FieldPath path("spec");
   const schema::Type& type = v1::JobSpec::SchemaType();
   CheckJob(context, job, old_spec, errors);
+  CheckRestOfMetadata(context, errors);
   CheckJobSpec(spec, old_spec, errors);  // upstream checks it twice, and says so twice
   CheckCompletions(spec, old_spec, path, errors);
   CheckImmutableField(type, "selector", spec, old_spec, path, errors);
@@ -264,6 +269,8 @@ std::string DurationText(const Value& status, WallTime now) {
   auto end = object::ParseTime(status.Get("completionTime").AsString());
   return end ? HumanDuration(end->ToClock() - start->ToClock()) : HumanDuration(now - start->ToClock());
 }
+
+std::string Unselectable(std::string_view label) { return "field label " + GoQuote(label) + " not supported for Job"; }
 
 Value Cell(object::Arena& arena, std::string_view cell, Value job, WallTime now) {
   if (cell == "status") return TextCell(arena, StatusText(job));
@@ -316,6 +323,6 @@ const Behaviour kJob{.group = "batch", .kind = "Job", .prepare_create = PrepareN
                      .validate_update = CheckUpdate, .warn = Warn,
                      .warning_of_orphans = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
                                            "remove them or set propagationPolicy=Orphan to suppress this warning",
-                     .cell = Cell};
+                     .cell = Cell, .unselectable = Unselectable};
 
 }  // namespace homeostat::kinds

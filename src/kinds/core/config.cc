@@ -30,7 +30,9 @@ void CheckFrozen(const Value& object, const Value& old, std::initializer_list<st
   if (!old.Get("immutable").AsBool()) return;
   if (!object.Get("immutable").AsBool()) errors.Forbidden(FieldPath("immutable"), kFrozen);
   for (std::string_view field : fields) {
-    if (!object::Equal(object.Get(field), old.Get(field))) errors.Forbidden(FieldPath(field), kFrozen);
+    // To upstream an empty map is another one than none, which is what is stored.
+    FieldPath path(field);
+    if (!object::Equal(object.Get(field), old.Get(field)) || errors.CameEmpty(path)) errors.Forbidden(path, kFrozen);
   }
 }
 
@@ -43,6 +45,7 @@ void ValidateConfigMap(RuleContext&, Value map, FieldErrors& errors) {
 
 void ValidateConfigMapUpdate(RuleContext& context, Value map, Value old, FieldErrors& errors) {
   CheckFrozen(map, old, {"data", "binaryData"}, errors);
+  CheckRestOfMetadata(context, errors);
   ValidateConfigMap(context, map, errors);
 }
 
@@ -91,8 +94,9 @@ void ValidateSecret(RuleContext&, Value secret, FieldErrors& errors) {
 
 void ValidateSecretUpdate(RuleContext& context, Value secret, Value old, FieldErrors& errors) {
   std::string_view type = secret.Get("type").AsString();
-  if (type != old.Get("type").AsString()) errors.Immutable(FieldPath("type"), type);
+  if (type != old.Get("type").AsString()) errors.InvalidNamed(FieldPath("type"), type, kImmutable);
   CheckFrozen(secret, old, {"data"}, errors);
+  CheckRestOfMetadata(context, errors);
   ValidateSecret(context, secret, errors);
 }
 

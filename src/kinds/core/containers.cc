@@ -124,7 +124,9 @@ void CheckEphemeralFields(const Value& container, const FieldPath& path, FieldEr
   for (std::string_view field : {"ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", "livenessProbe",
                                  "readinessProbe", "startupProbe", "lifecycle"}) {
     Value value = container.Get(field);
-    if (value && !(field == "resources" && value.empty())) errors.Forbidden(path.Child(field), kReason);
+    FieldPath at = path.Child(field);
+    bool given = value && !(field == "resources" && value.empty());
+    if (given || (errors.empty_fields() != nullptr && errors.empty_fields()->HasWithin(at.String()))) errors.Forbidden(at, kReason);
   }
   Value mounts = container.Get("volumeMounts");
   for (size_t i = 0; i < mounts.size(); ++i) {
@@ -170,7 +172,11 @@ void CheckInitContainers(const ContainerContext& context, const FieldPath& spec_
     FieldPath at = path.Index(i);
     std::string_view name = container.Get("name").AsString();
     CheckCommon(container, context, at, errors);
-    CheckRestartPolicy(container, at, errors);
+    if (container.Get("restartPolicy")) {
+      CheckRestartPolicy(container, at, errors);
+    } else if (!container.Get("restartPolicyRules").empty()) {
+      errors.Required(at.Child("restartPolicy"), "must specify restartPolicy when restart rules are used");
+    }
     if (names.contains(name)) {
       errors.Duplicate(at.Child("name"), name);
     } else if (!name.empty()) {

@@ -24,9 +24,9 @@ bool IsContainerLike(std::string_view type) { return type == "Pod" || type == "C
 
 void CheckType(std::string_view type, const FieldPath& path, FieldErrors& errors) {
   Messages messages = object::IsQualifiedName(type);
-  AddInvalid(errors, path, type, messages);
+  for (const std::string& message : messages) errors.InvalidNamed(path, type, message);
   if (messages.empty() && type.find('/') == type.npos && !IsOneOf(type, {"Pod", "Container", "PersistentVolumeClaim"})) {
-    errors.Invalid(path, type, "must be a standard limit type or fully qualified");
+    errors.InvalidNamed(path, type, "must be a standard limit type or fully qualified");
   }
 }
 

@@ -102,6 +102,7 @@ const Behaviour kNamespaceBehaviour = {
     .validate_update = ValidateUpdate,
     .held = Held,
     .mark_deleting = MarkDeleting,
+    .store_words_preconditions = true,
 };
 
 }  // namespace homeostat::kinds

@@ -187,6 +187,7 @@ void ValidateCreate(RuleContext&, Value node, FieldErrors& errors) { CheckNode(n
 
 void ValidateUpdate(RuleContext& context, Value node, Value old, FieldErrors& errors) {
   if (context.subresource.empty()) CheckNode(node, errors);
+  CheckRestOfMetadata(context, errors);
   CheckUpdate(node, old, errors);
 }
 

@@ -106,10 +106,10 @@ Value PrepareUpdate(RuleContext& context, Value volume, Value old) {
   Value old_status = old.Get("status"), before = old_status.Get("lastPhaseTransitionTime");
   return Edited(context.arena, types::kPersistentVolume, volume, [&](Edit& edit) {
     edit.In("status", [&](Edit& status) {
-      Value now = status.Get("lastPhaseTransitionTime");
+      Value now = status.Get("lastPhaseTransitionTime");  // null: Go's zero time, which is a time
       bool changed = status.Get("phase").AsString() != old_status.Get("phase").AsString();
-      if (!changed && !now) status.Set("lastPhaseTransitionTime", before);
-      if (changed && (!now || now.AsString() == before.AsString())) status.Set("lastPhaseTransitionTime", Now(context));
+      if (!changed && now.IsAbsent()) status.Set("lastPhaseTransitionTime", before);
+      if (changed && (now.IsAbsent() || now.AsString() == before.AsString())) status.Set("lastPhaseTransitionTime", Now(context));
     });
   });
 }
@@ -163,7 +163,7 @@ void CheckChange(RuleContext& context, const Value& volume, const Value& old, Fi
   if (!same) {
     errors.Forbidden(path.Child("persistentvolumesource"),
                      "spec.persistentvolumesource is immutable after creation\n" +
-                         InternalDiff(types::kPersistentVolumeSpec, before, now, PersistentSourceFields()));
+                         InternalDiff(types::kPersistentVolumeSpec, before, now, {.fields = PersistentSourceFields(), .came_empty = errors.empty_fields(), .path = "spec"}));
   }
   Value mode = now.Get("volumeMode");
   if (mode.AsString() != before.Get("volumeMode").AsString()) errors.Immutable(FieldPath("volumeMode"), mode);
@@ -181,6 +181,7 @@ void ValidateUpdate(RuleContext& context, Value volume, Value old, FieldErrors& 
   if (context.subresource == "status") return;
   CheckVolume(volume, old, errors);
   CheckMountOptions(volume, errors);
+  CheckRestOfMetadata(context, errors);
   CheckVolume(volume, old, errors);
   CheckChange(context, volume, old, errors);
 }

@@ -114,7 +114,7 @@ void CheckUpdate(RuleContext& context, const Value& claim, const Value& old, Fie
   Value before = SettleSources(context.arena, old, true).Get("spec");
   if (!schema::IsEqual(types::kPersistentVolumeClaimSpec, rest, before)) {
     errors.Forbidden(path, "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
-                               InternalDiff(types::kPersistentVolumeClaimSpec, before, rest));
+                               InternalDiff(types::kPersistentVolumeClaimSpec, before, rest, {.came_empty = errors.empty_fields(), .path = "spec"}));
   }
   Quantity size = Storage(claim.Get("spec").Get("resources").Get("requests"));
   if (size < Storage(old_spec.Get("resources").Get("requests")) && size <= Storage(old.Get("status").Get("capacity"))) {

@@ -217,7 +217,7 @@ void CheckPodUpdate(RuleContext& context, const Value& pod, const Value& old, Fi
   if (!old_spec.Get("schedulingGates").empty()) neutral.TakeNodeSelection(path, errors);
   Value rest = neutral.Build();
   if (schema::IsEqual(types::kPodSpec, rest, old_spec)) return;
-  errors.Forbidden(path, std::string(kUpdatable) + InternalDiff(types::kPodSpec, old_spec, rest));
+  errors.Forbidden(path, std::string(kUpdatable) + InternalDiff(types::kPodSpec, old_spec, rest, {.came_empty = errors.empty_fields(), .path = "spec"}));
 }
 
 void CheckPodEphemeralContainersUpdate(const Value& pod, const Value& old, FieldErrors& errors) {

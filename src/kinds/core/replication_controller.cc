@@ -5,6 +5,7 @@
 #include "kinds/checks.h"
 #include "kinds/core/behaviours.h"
 #include "kinds/core/pod_template.h"
+#include "kinds/group_checks.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -28,11 +29,11 @@ void CheckTemplate(const Value& spec, const Value& old_spec, const FieldPath& pa
 void CheckSpec(const Value& controller, const Value& old, FieldErrors& errors) {
   Value spec = controller.Get("spec");
   FieldPath path("spec");
+  CheckNonNegative(spec.Get("minReadySeconds").AsInt(), path.Child("minReadySeconds"), errors);
   if (spec.Get("selector").empty()) errors.Required(path.Child("selector"));
-  CheckTemplate(spec, old.Get("spec"), path.Child("template"), errors);
   if (!spec.Get("replicas")) errors.Required(path.Child("replicas"));
   else CheckNonNegative(spec.Get("replicas").AsInt(), path.Child("replicas"), errors);
-  CheckNonNegative(spec.Get("minReadySeconds").AsInt(), path.Child("minReadySeconds"), errors);
+  CheckTemplate(spec, old.Get("spec"), path.Child("template"), errors);
 }
 
 void CheckStatus(const Value& status, FieldErrors& errors) {
@@ -104,7 +105,7 @@ Value ComponentCell(object::Arena& arena, std::string_view cell, Value component
 const Behaviour kReplicationControllerBehaviour = {
     .group = "",
     .kind = "ReplicationController",
-    .validate_name = object::NameIsDNSSubdomain,
+    .validate_name = LongName,
     .validate_create = ValidateCreate,
     .validate_update = ValidateUpdate,
     .warn = Warn,

@@ -43,10 +43,18 @@ object::IpAddress WithLow(object::IpAddress ip, uint64_t low) {
   return ip;
 }
 
+// Upstream: a range without the condition is taken for one that is ready, as nobody may be there to say so.
+bool IsReady(const Value& range) {
+  for (const Value& condition : range.Path({"status", "conditions"}).items()) {
+    if (condition.Get("type").AsString() == "Ready") return condition.Get("status").AsString() == "True";
+  }
+  return true;
+}
+
 std::vector<object::Cidr> Ranges(const ObjectReader& objects, bool v4) {
   std::vector<object::Cidr> ranges;
   for (const object::DocumentPtr& document : objects.List("networking.k8s.io", "servicecidrs", "")) {
-    if (document->root().Path({"metadata", "deletionTimestamp"})) continue;
+    if (document->root().Path({"metadata", "deletionTimestamp"}) || !IsReady(document->root())) continue;
     for (const Value& text : document->root().Path({"spec", "cidrs"}).items()) {
       auto cidr = object::ParseCidr(text.AsString());
       if (cidr && cidr->v4 == v4) ranges.push_back(*cidr);
@@ -72,7 +80,16 @@ class IpPool : public Pool {
   explicit IpPool(bool v4) : v4_(v4) {}
 
   std::string_view name() const override { return v4_ ? kIpv4Pool : kIpv6Pool; }
-  bool Exists(const ObjectReader& objects) const override { return !Ranges(objects, v4_).empty(); }
+  // A cluster has the families that it was started with, whatever ranges are added later.
+  bool Exists(const ObjectReader& objects) const override {
+    object::DocumentPtr range = objects.Get("networking.k8s.io", "servicecidrs", "", "kubernetes");
+    if (range == nullptr) return v4_;
+    for (const Value& text : range->root().Path({"spec", "cidrs"}).items()) {
+      auto cidr = object::ParseCidr(text.AsString());
+      if (cidr && cidr->v4 == v4_) return true;
+    }
+    return false;
+  }
 
   std::optional<std::string> Pick(const ObjectReader& objects, Runtime& runtime,
                                   const std::function<bool(std::string_view)>& is_taken) const override {
@@ -90,13 +107,21 @@ class IpPool : public Pool {
   std::string Refusal(const ObjectReader& objects, std::string_view thing) const override {
     auto ip = object::ParseIp(thing);
     for (const object::Cidr& cidr : Ranges(objects, v4_)) {
-      if (!ip || !cidr.Contains(*ip)) continue;
-      Usable usable = UsableOf(cidr);
-      uint64_t low = Low(*ip);
-      if (low >= usable.first && low <= usable.last) return {};
-      return "the provided IP (" + ip->ToString() + ") is not in the valid range. The range of valid IPs is " + cidr.ToString();
+      if (ip && cidr.Contains(*ip)) return RefusalIn(cidr, *ip);
     }
     return "the provided network does not match the current range";
+  }
+
+  // Upstream then asks one of its ranges, whichever it is: here the one that was there first.
+  std::string RefusalOfDryRun(const ObjectReader& objects, std::string_view thing) const override {
+    auto ip = object::ParseIp(thing);
+    object::DocumentPtr range = objects.Get("networking.k8s.io", "servicecidrs", "", "kubernetes");
+    if (!ip || range == nullptr) return Refusal(objects, thing);
+    for (const Value& text : range->root().Path({"spec", "cidrs"}).items()) {
+      auto cidr = object::ParseCidr(text.AsString());
+      if (cidr && cidr->v4 == v4_) return RefusalIn(*cidr, *ip);
+    }
+    return Refusal(objects, thing);
   }
 
   std::string_view taken_text() const override { return "provided IP is already allocated"; }
@@ -123,6 +148,13 @@ class IpPool : public Pool {
   }
 
  private:
+  static std::string RefusalIn(const object::Cidr& cidr, const object::IpAddress& ip) {
+    Usable usable = UsableOf(cidr);
+    uint64_t low = Low(ip);
+    if (cidr.Contains(ip) && low >= usable.first && low <= usable.last) return {};
+    return "the provided IP (" + ip.ToString() + ") is not in the valid range. The range of valid IPs is " + cidr.ToString();
+  }
+
   bool v4_;
 };
 
@@ -150,6 +182,7 @@ class NodePortPool : public Pool {
            std::to_string(kLastNodePort);
   }
 
+  std::string RefusalOfDryRun(const ObjectReader&, std::string_view) const override { return {}; }
   std::string_view taken_text() const override { return "provided port is already allocated"; }
 };
 

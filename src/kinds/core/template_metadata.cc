@@ -16,7 +16,7 @@ void CheckTemplateMetadata(const Value& metadata, const FieldPath& path, FieldEr
       {"ownerReferences", "ownerReferences"}, {"finalizers", "finalizers"}, {"managedFields", "managedFields"},
   }};
   for (const auto& [field, shown] : kOthers) {
-    if (metadata.Get(field)) errors.Forbidden(path.Child(shown), "cannot be set");
+    if (metadata.Get(field) || errors.CameEmpty(path.Child(field))) errors.Forbidden(path.Child(shown), "cannot be set");
   }
 }
 

@@ -221,11 +221,11 @@ void CheckAzureDisk(const Value& source, const SourceContext&, const FieldPath& 
   CheckOneOf(kind.AsString(), {"Dedicated", "Managed", "Shared"}, path.Child("kind"), errors);
   std::string_view uri = source.Get("diskURI").AsString();
   if (kind.AsString() == "Managed" && !uri.starts_with("/subscriptions/")) {
-    errors.NotSupported(path.Child("diskURI"), uri,
+    errors.NotSupportedText(path.Child("diskURI"), uri,
                         {"/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"});
   }
   if (kind.AsString() != "Managed" && !uri.starts_with("https://")) {
-    errors.NotSupported(path.Child("diskURI"), uri, {"https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"});
+    errors.NotSupportedText(path.Child("diskURI"), uri, {"https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"});
   }
 }
 

@@ -36,11 +36,13 @@ Value DefaultDeploymentStrategy(Arena& arena, const Value& strategy) {
   });
 }
 
+// One that says how to roll without doing so gets what upstream's unversioned form knows no absence of.
 Value DefaultDaemonSetUpdateStrategy(Arena& arena, const Value& strategy) {
-  if (strategy.Get("type").AsString() != "RollingUpdate") return strategy;
-  return Edited(arena, apps::kDaemonSetUpdateStrategy, strategy, [](Edit& edit) {
-    edit.In("rollingUpdate", [](Edit& rolling) {
-      rolling.Fill("maxUnavailable", Value::Int(1));
+  bool rolls = strategy.Get("type").AsString() == "RollingUpdate";
+  if (!rolls && !strategy.Get("rollingUpdate")) return strategy;
+  return Edited(arena, apps::kDaemonSetUpdateStrategy, strategy, [rolls](Edit& edit) {
+    edit.In("rollingUpdate", [rolls](Edit& rolling) {
+      rolling.Fill("maxUnavailable", Value::Int(rolls ? 1 : 0));
       rolling.Fill("maxSurge", Value::Int(0));
     });
   });

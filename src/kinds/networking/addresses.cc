@@ -33,6 +33,7 @@ void CheckAddress(RuleContext&, Value address, FieldErrors& errors) {
 
 void CheckAddressUpdate(RuleContext& context, Value address, Value old, FieldErrors& errors) {
   CheckAddress(context, address, errors);
+  CheckRestOfMetadata(context, errors);
   CheckImmutableInternal(api::networking::v1::IPAddressSpec::SchemaType(), "parentRef", address.Get("spec"), old.Get("spec"),
                          FieldPath("spec"), errors);
 }

@@ -119,7 +119,8 @@ void CheckTls(const Value& list, IngressRules rules, const FieldPath& list_path,
 void CheckSpec(const Value& spec, IngressRules rules, FieldErrors& errors) {
   FieldPath path("spec");
   Value entries = spec.Get("rules"), backend = spec.Get("defaultBackend");
-  if (entries.empty() && !backend) errors.Invalid(path, BadValue::Null(), "either `defaultBackend` or `rules` must be specified");
+  BadValue shown = BadValue::Json(errors.CameEmpty(path.Child("rules")) ? "[]" : "null");
+  if (entries.empty() && !backend) errors.Invalid(path, shown, "either `defaultBackend` or `rules` must be specified");
   if (backend) CheckBackend(backend, path.Child("defaultBackend"), errors);
   for (size_t i = 0; i < entries.size(); ++i) CheckRule(entries.At(i), rules, path.Child("rules").Index(i), errors);
   CheckTls(spec.Get("tls"), rules, path.Child("tls"), errors);
@@ -232,6 +233,7 @@ void CheckClass(RuleContext&, Value ingress_class, FieldErrors& errors) {
 void CheckClassUpdate(RuleContext& context, Value ingress_class, Value old, FieldErrors& errors) {
   CheckImmutableField(api::networking::v1::IngressClassSpec::SchemaType(), "controller", ingress_class.Get("spec"), old.Get("spec"),
                       FieldPath("spec"), errors);
+  CheckRestOfMetadata(context, errors);
   CheckClass(context, ingress_class, errors);
 }
 

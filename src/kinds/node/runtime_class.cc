@@ -47,6 +47,7 @@ void CheckNew(RuleContext& context, Value runtime_class, FieldErrors& errors) {
 
 void CheckUpdate(RuleContext& context, Value runtime_class, Value old, FieldErrors& errors) {
   CheckNew(context, runtime_class, errors);
+  CheckRestOfMetadata(context, errors);
   CheckImmutableField(api::node::v1::RuntimeClass::SchemaType(), "handler", runtime_class, old, FieldPath(), errors);
 }
 

@@ -20,12 +20,12 @@ void CheckSubject(const Value& subject, bool namespaced, const FieldPath& path, 
   if (name.empty()) errors.Required(path.Child("name"));
   if (kind == "ServiceAccount") {
     if (!name.empty()) CheckDns1123Subdomain(name, path.Child("name"), errors);
-    if (!group.empty()) errors.NotSupported(path.Child("apiGroup"), group, {""});
+    if (!group.empty()) errors.NotSupportedText(path.Child("apiGroup"), group, {""});
     if (!namespaced && subject.Get("namespace").AsString().empty()) errors.Required(path.Child("namespace"));
   } else if (kind == "User" || kind == "Group") {
-    if (group != kGroup) errors.NotSupported(path.Child("apiGroup"), group, {kGroup});
+    if (group != kGroup) errors.NotSupportedText(path.Child("apiGroup"), group, {kGroup});
   } else {
-    errors.NotSupported(path.Child("kind"), kind, {"ServiceAccount", "User", "Group"});
+    errors.NotSupportedText(path.Child("kind"), kind, {"ServiceAccount", "User", "Group"});
   }
 }
 
@@ -53,6 +53,7 @@ void CheckCreate(RuleContext& context, Value binding, FieldErrors& errors) {
 
 void CheckUpdate(RuleContext& context, Value binding, Value old, FieldErrors& errors) {
   CheckBinding(binding, context.kind.namespaced, errors);
+  CheckRestOfMetadata(context, errors);
   const schema::Type& type = api::rbac::v1::RoleRef::SchemaType();
   Value role = binding.Get("roleRef");
   if (!schema::IsEqual(type, role, old.Get("roleRef"))) {

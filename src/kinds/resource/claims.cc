@@ -230,21 +230,73 @@ void CheckClaimStatus(const Value& claim, const Value& old, FieldErrors& errors)
   }
 }
 
-void CheckClaim(RuleContext&, Value claim, FieldErrors& errors) { CheckClaimSpec(claim.Get("spec"), FieldPath("spec"), errors); }
+constexpr std::string_view kAdminLabel = "resource.kubernetes.io/admin-access";
+
+// Devices that others use may be looked into only from namespaces that are made for it.
+void CheckAdminNamespace(RuleContext& context, const FieldPath& path, FieldErrors& errors) {
+  object::DocumentPtr ns = context.objects.Get("", "namespaces", "", context.ns);
+  if (ns == nullptr) {
+    return errors.Internal(path, "could not retrieve namespace to verify admin access: namespaces " + GoQuote(context.ns) + " not found");
+  }
+  const object::Member* label = ns->root().Path({"metadata", "labels"}).Find(kAdminLabel);
+  if (label != nullptr && label->value.AsString() == "true") return;
+  errors.Forbidden(path, "admin access to devices requires the `" + std::string(kAdminLabel) + ": true` label on the containing namespace");
+}
+
+// Source: AuthorizedForAdmin of pkg/registry/resource, which names the path of claims for templates, too.
+void CheckAdminRequests(RuleContext& context, const Value& claim_spec, FieldErrors& errors) {
+  FieldPath path = FieldPath("spec").Child("devices", "requests");
+  Value requests = claim_spec.Path({"devices", "requests"});
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (requests.At(i).Path({"exactly", "adminAccess"}).AsBool()) return CheckAdminNamespace(context, path.Index(i).Child("adminAccess"), errors);
+  }
+}
+
+// Index of the first device that was given for administration; the number of devices if none was.
+size_t FirstAdminResult(const Value& results) {
+  size_t i = 0;
+  while (i < results.size() && !results.At(i).Get("adminAccess").AsBool()) ++i;
+  return i;
+}
+
+void CheckAdminStatus(RuleContext& context, const Value& claim, const Value& old, FieldErrors& errors) {
+  Value results = claim.Path({"status", "allocation", "devices", "results"}), before = old.Path({"status", "allocation", "devices", "results"});
+  size_t first = FirstAdminResult(results);
+  if (first == results.size() || FirstAdminResult(before) < before.size()) return;
+  FieldPath path = FieldPath("status").Child("allocation", "devices", "results");
+  CheckAdminNamespace(context, path.Index(first).Child("adminAccess"), errors);
+}
+
+void CheckClaim(RuleContext& context, Value claim, FieldErrors& errors) {
+  CheckAdminRequests(context, claim.Get("spec"), errors);
+  CheckRestOfMetadata(context, errors);
+  CheckClaimSpec(claim.Get("spec"), FieldPath("spec"), errors);
+}
 
 void CheckClaimUpdate(RuleContext& context, Value claim, Value old, FieldErrors& errors) {
-  if (context.subresource == "status") return CheckClaimStatus(claim, old, errors);
+  if (context.subresource == "status") {
+    CheckAdminStatus(context, claim, old, errors);
+    CheckRestOfMetadata(context, errors);
+    return CheckClaimStatus(claim, old, errors);
+  }
   CheckImmutableInternal(v1::ResourceClaim::SchemaType(), "spec", claim, old, FieldPath(), errors);
 }
 
-void CheckTemplate(RuleContext&, Value claim_template, FieldErrors& errors) {
+void CheckTemplateBody(const Value& claim_template, FieldErrors& errors) {
   FieldPath path("spec");
   CheckTemplateMetadata(claim_template.Path({"spec", "metadata"}), path.Child("metadata"), errors);
   CheckClaimSpec(claim_template.Path({"spec", "spec"}), path.Child("spec"), errors);
 }
 
+void CheckTemplate(RuleContext& context, Value claim_template, FieldErrors& errors) {
+  CheckAdminRequests(context, claim_template.Path({"spec", "spec"}), errors);
+  CheckRestOfMetadata(context, errors);
+  CheckTemplateBody(claim_template, errors);
+}
+
 void CheckTemplateUpdate(RuleContext& context, Value claim_template, Value old, FieldErrors& errors) {
-  CheckTemplate(context, claim_template, errors);
+  CheckTemplateBody(claim_template, errors);
+  CheckRestOfMetadata(context, errors);
   CheckImmutableInternal(v1::ResourceClaimTemplate::SchemaType(), "spec", claim_template, old, FieldPath(), errors);
 }
 
@@ -259,7 +311,7 @@ Value ClaimCell(object::Arena& arena, std::string_view, Value claim, WallTime) {
 
 }  // namespace
 
-const Behaviour kDeviceClass{.group = "resource.k8s.io", .kind = "DeviceClass", .validate_create = CheckClass,
+const Behaviour kDeviceClass{.group = "resource.k8s.io", .kind = "DeviceClass", .validate_name = LongName, .validate_create = CheckClass,
                              .validate_update = CheckClassUpdate};
 const Behaviour kResourceClaim{.group = "resource.k8s.io", .kind = "ResourceClaim", .validate_create = CheckClaim,
                                .validate_update = CheckClaimUpdate, .cell = ClaimCell};

@@ -5,11 +5,12 @@
 
 #include "homeostat/object/json.h"
 #include "kinds/core/volumes.h"
+#include "kinds/resource/device_selector.h"
 
 namespace homeostat::kinds {
 namespace {
 
-constexpr size_t kMaxSelectors = 32, kMaxBindingConditions = 4, kMaxExpression = 10 * 1024, kMaxParameters = 10 * 1024;
+constexpr size_t kMaxSelectors = 32, kMaxBindingConditions = 4, kMaxParameters = 10 * 1024;
 constexpr int64_t kMaxPoolName = 253, kMaxIdentifier = 32;
 constexpr std::string_view kTaintEffects[] = {"NoExecute", "NoSchedule", "None"};
 
@@ -70,10 +71,8 @@ void CheckDeviceQualifiedName(std::string_view name, const FieldPath& path, Fiel
 void CheckDeviceSelectors(const Value& selectors, const FieldPath& path, FieldErrors& errors) {
   CheckItems(selectors, kMaxSelectors, path, errors, [&](const Value& selector, const FieldPath& at) {
     Value cel = selector.Get("cel");
-    std::string_view expression = cel.Get("expression").AsString();
     if (!cel) return errors.Required(at.Child("cel"));
-    if (expression.size() > kMaxExpression) return errors.TooLong(at.Child("cel", "expression"), kMaxExpression);
-    if (expression.empty()) errors.Required(at.Child("cel", "expression"));
+    CheckDeviceExpression(cel.Get("expression").AsString(), at.Child("cel", "expression"), errors);
   });
 }
 

@@ -283,7 +283,8 @@ void CheckSlice(const Value& slice, const Value& old, FieldErrors& errors) {
   constexpr std::string_view kOne = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
   if (choice.count == 0) errors.Required(path, kOne);
   if (choice.count > 1) errors.Invalid(path, "{" + choice.fields + "}", std::string(kOne) + ", but multiple fields are set");
-  if (!sets.empty() && !devices.empty()) errors.Invalid(path, "", "only one of `sharedCounters` or `devices` is allowed");
+  auto given = [&](const Value& list, std::string_view field) { return !list.empty() || errors.CameEmpty(path.Child(field)); };
+  if (given(sets, "sharedCounters") && given(devices, "devices")) errors.Invalid(path, "", "only one of `sharedCounters` or `devices` is allowed");
   bool advanced = std::ranges::any_of(devices.items(), [](const Value& device) {
     return !device.Get("taints").empty() || !device.Get("consumesCounters").empty();
   });
@@ -325,9 +326,12 @@ void Warn(RuleContext& context, Value slice, Value) {
   context.warnings->push_back(std::move(text));
 }
 
+std::string Unselectable(std::string_view label) { return "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: " + std::string(label); }
+
 }  // namespace
 
 const Behaviour kResourceSlice{.group = "resource.k8s.io", .kind = "ResourceSlice", .prepare_create = Prepare, .prepare_update = PrepareUpdate,
-                               .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = Warn};
+                               .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = Warn,
+                               .unselectable = Unselectable};
 
 }  // namespace homeostat::kinds

@@ -33,6 +33,7 @@ void CheckNew(RuleContext&, Value priority_class, FieldErrors& errors) {
     errors.Forbidden(FieldPath("value"), "maximum allowed value of a user defined priority is 1000000000");
   }
   if (Value policy = priority_class.Get("preemptionPolicy")) {
+    if (policy.AsString().empty()) return errors.Required(FieldPath("preemptionPolicy"));
     CheckOneOf(policy.AsString(), {"PreemptLowerPriority", "Never"}, FieldPath("preemptionPolicy"), errors);
   }
 }

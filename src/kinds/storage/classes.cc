@@ -96,6 +96,7 @@ void CheckClass(RuleContext&, Value storage_class, FieldErrors& errors) {
 
 void CheckClassUpdate(RuleContext& context, Value storage_class, Value old, FieldErrors& errors) {
   CheckClass(context, storage_class, errors);
+  CheckRestOfMetadata(context, errors);
   const schema::Type& type = api::storage::v1::StorageClass::SchemaType();
   for (std::string_view field : {"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"}) {
     CheckImmutableField(type, field, storage_class, old, FieldPath(), errors);
@@ -118,9 +119,11 @@ void CheckAttributesUpdate(RuleContext& context, Value attributes, Value old, Fi
   if (attributes.Get("driverName").AsString() != old.Get("driverName").AsString()) {
     errors.Forbidden(FieldPath("driverName"), "updates to driverName are forbidden.");
   }
-  if (!object::Equal(attributes.Get("parameters"), old.Get("parameters"))) {
+  // To upstream empty ones are others than none, which is what is stored.
+  if (!object::Equal(attributes.Get("parameters"), old.Get("parameters")) || CameEmpty(context, "parameters")) {
     errors.Forbidden(FieldPath("parameters"), "updates to parameters are forbidden.");
   }
+  CheckRestOfMetadata(context, errors);
   CheckAttributes(context, attributes, errors);
 }
 

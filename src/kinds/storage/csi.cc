@@ -155,8 +155,9 @@ void CheckCapacityWith(const Value& capacity, SelectorRules rules, FieldErrors& 
 
 void CheckCapacity(RuleContext&, Value capacity, FieldErrors& errors) { CheckCapacityWith(capacity, {}, errors); }
 
-void CheckCapacityUpdate(RuleContext&, Value capacity, Value old, FieldErrors& errors) {
+void CheckCapacityUpdate(RuleContext& context, Value capacity, Value old, FieldErrors& errors) {
   CheckCapacityWith(capacity, {.allow_invalid_values = HasInvalidLabelValue(old.Get("nodeTopology"))}, errors);
+  CheckRestOfMetadata(context, errors);
   for (std::string_view field : {"nodeTopology", "storageClassName"}) {
     CheckImmutableField(v1::CSIStorageCapacity::SchemaType(), field, capacity, old, FieldPath(), errors);
   }

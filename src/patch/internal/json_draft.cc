@@ -1,5 +1,7 @@
 #include "patch/internal/json_draft.h"
 
+#include <algorithm>
+
 namespace homeostat::patch::internal {
 
 namespace {
@@ -68,6 +70,8 @@ Value Draft::Freeze(const DraftNode* node) const {
   for (const DraftNode::NamedNode& member : node->members_) {
     if (member.node != nullptr) new (members + count++) object::Member(member.name, Freeze(member.node));
   }
+  // Upstream's library writes by name what it has taken apart; the rest keeps its order.
+  std::sort(members, members + count, [](const object::Member& a, const object::Member& b) { return a.name() < b.name(); });
   return Value::Object({members, count});
 }
 

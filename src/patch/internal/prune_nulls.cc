@@ -1,20 +1,12 @@
 #include "patch/internal/prune_nulls.h"
 
+#include <algorithm>
+
 namespace homeostat::patch::internal {
 
 using object::Member;
 
 namespace {
-
-bool HasNullMember(const Value& value) {
-  for (const Value& item : value.items()) {
-    if (HasNullMember(item)) return true;
-  }
-  for (const Member& member : value.members()) {
-    if (member.value.IsNull() || HasNullMember(member.value)) return true;
-  }
-  return false;
-}
 
 Value Pruned(Arena& arena, const Value& value) {
   if (value.IsList()) {
@@ -29,13 +21,12 @@ Value Pruned(Arena& arena, const Value& value) {
     if (!member.value.IsNull())
       new (members + count++) Member(member.name(), Pruned(arena, member.value), member.field);
   }
+  std::sort(members, members + count, [](const Member& a, const Member& b) { return a.name() < b.name(); });
   return Value::Object({members, count});
 }
 
 }  // namespace
 
-Value WithoutNullMembers(Arena& arena, const Value& value) {
-  return HasNullMember(value) ? Pruned(arena, value) : value;
-}
+Value WithoutNullMembers(Arena& arena, const Value& value) { return Pruned(arena, value); }
 
 }  // namespace homeostat::patch::internal

@@ -104,24 +104,37 @@ void CheckLocal(const v1::SubjectAccessReview& review, FieldErrors& errors) {
   }
 }
 
-Result<http::Response> AnswerSubject(RequestContext& context, auth::Authorizer& authorizer, Review kind) {
-  TRY_ASSIGN(Value body, DecodeReview(context));
+Result<void> CheckSubject(Value body, Review kind) {
   v1::SubjectAccessReview review(body);
   FieldErrors errors;
   CheckSpec(review.spec(), kind, errors);
   CheckMetadata(body, kind == Review::kLocal, errors);
   if (kind == Review::kLocal) CheckLocal(review, errors);
-  if (!errors.empty()) return Fail(errors.ToStatus("authorization.k8s.io", "", ""));
-  return AnswerReview(context, WithVerdict(context.arena(), body, Ask(authorizer, review.spec(), SubjectOf(review.spec()))));
+  return errors.empty() ? Result<void>() : Fail(errors.ToStatus("authorization.k8s.io", "", ""));
 }
 
-Result<http::Response> AnswerSelf(RequestContext& context, auth::Authorizer& authorizer) {
-  TRY_ASSIGN(Value body, DecodeReview(context));
+Task<Result<http::Response>> AnswerSubject(RequestContext& context, auth::Authorizer& authorizer, Review kind) {
+  CO_TRY_ASSIGN(Value body, DecodeReview(context));
+  ReviewCheck check = [kind](Value sent) { return CheckSubject(sent, kind); };
+  auto admit = AdmitReview(context, body, std::move(check));
+  CO_TRY_ASSIGN(body, co_await std::move(admit));
+  v1::SubjectAccessReview review(body);
+  co_return AnswerReview(context, WithVerdict(context.arena(), body, Ask(authorizer, review.spec(), SubjectOf(review.spec()))));
+}
+
+Result<void> CheckSelf(Value body) {
   v1::SelfSubjectAccessReview review(body);
   FieldErrors errors;
   CheckSpec(review.spec(), Review::kSelf, errors);
   CheckMetadata(body, false, errors);
-  if (!errors.empty()) return Fail(errors.ToStatus("authorization.k8s.io", "", ""));
+  return errors.empty() ? Result<void>() : Fail(errors.ToStatus("authorization.k8s.io", "", ""));
+}
+
+Task<Result<http::Response>> AnswerSelf(RequestContext& context, auth::Authorizer& authorizer) {
+  CO_TRY_ASSIGN(Value body, DecodeReview(context));
+  auto admit = AdmitReview(context, body, CheckSelf);
+  CO_TRY_ASSIGN(body, co_await std::move(admit));
+  v1::SelfSubjectAccessReview review(body);
   auth::Verdict verdict = Ask(authorizer, review.spec(), context.user);
   v1::SelfSubjectAccessReviewBuilder builder{schema::Subtree(review)};
   builder.clear_status();
@@ -130,13 +143,19 @@ Result<http::Response> AnswerSelf(RequestContext& context, auth::Authorizer& aut
   if (verdict.decision == auth::Decision::kDeny) status.set_denied(true);
   if (!verdict.reason.empty()) status.set_reason(verdict.reason);
   if (!verdict.evaluation_error.empty()) status.set_evaluation_error(verdict.evaluation_error);
-  return AnswerReview(context, builder.FreezeInto(context.arena()));
+  co_return AnswerReview(context, builder.FreezeInto(context.arena()));
 }
 
-Result<http::Response> AnswerRules(RequestContext& context, auth::RuleResolver& resolver) {
-  TRY_ASSIGN(Value body, DecodeReview(context));
+Result<void> CheckRules(Value body) {
+  if (v1::SelfSubjectRulesReview(body).spec().namespace_().empty()) return Fail(BadRequestError("no namespace on request"));
+  return {};
+}
+
+Task<Result<http::Response>> AnswerRules(RequestContext& context, auth::RuleResolver& resolver) {
+  CO_TRY_ASSIGN(Value body, DecodeReview(context));
+  auto admit = AdmitReview(context, body, CheckRules);
+  CO_TRY_ASSIGN(body, co_await std::move(admit));
   v1::SelfSubjectRulesReview asked(body);
-  if (asked.spec().namespace_().empty()) return Fail(BadRequestError("no namespace on request"));
   auth::RuleList rules = resolver.RulesFor(context.user, asked.spec().namespace_());
   // The answer is a new object: what was asked is not repeated.
   v1::SelfSubjectRulesReviewBuilder review;
@@ -155,18 +174,15 @@ Result<http::Response> AnswerRules(RequestContext& context, auth::RuleResolver& 
     for (const std::string& url : rule.urls) item.add_non_resource_urls(url);
   }
   if (!rules.faults.empty()) status.set_evaluation_error(auth::AggregateText(rules.faults));
-  return AnswerReview(context, review.FreezeInto(context.arena()));
+  co_return AnswerReview(context, review.FreezeInto(context.arena()));
 }
-
-Task<Result<http::Response>> Ready(Result<http::Response> response) { co_return response; }
 
 }  // namespace
 
 void ServeAccessReviews(ApiServer& server, SubresourceParts parts) {
   constexpr std::string_view kGroup = "authorization.k8s.io";
   auto serve = [&](std::string plural, auto answer) {
-    server.HandleResource(std::string(kGroup), std::move(plural), "", "create",
-                          [answer](RequestContext& context) { return Ready(answer(context)); });
+    server.HandleResource(std::string(kGroup), std::move(plural), "", "create", answer);
   };
   serve("subjectaccessreviews", [parts](RequestContext& c) { return AnswerSubject(c, parts.authorizer, Review::kSubject); });
   serve("localsubjectaccessreviews", [parts](RequestContext& c) { return AnswerSubject(c, parts.authorizer, Review::kLocal); });

@@ -25,13 +25,15 @@ void FillUser(v1::UserInfoBuilder info, const User& user) {
   }
 }
 
-Result<http::Response> AnswerSelf(RequestContext& context) {
-  TRY(DecodeReview(context));
+Task<Result<http::Response>> AnswerSelf(RequestContext& context) {
+  CO_TRY_ASSIGN(Value body, DecodeReview(context));
+  auto admit = AdmitReview(context, body, [](Value) { return Result<void>(); });
+  CO_TRY(co_await std::move(admit));
   // The answer is a new object.
   v1::SelfSubjectReviewBuilder review;
   review.mutable_metadata().set_creation_timestamp(FormatNow(context.runtime()));
   FillUser(review.mutable_status().mutable_user_info(), context.user);
-  return AnswerReview(context, review.FreezeInto(context.arena()));
+  co_return AnswerReview(context, review.FreezeInto(context.arena()));
 }
 
 // A token that is good in itself is so for every audience of the API itself.
@@ -46,10 +48,16 @@ Result<auth::ServiceAccountTokens::Verified> VerifyToken(const SubresourceParts&
   return verified;
 }
 
-Result<http::Response> AnswerToken(RequestContext& context, const SubresourceParts& parts) {
-  TRY_ASSIGN(Value body, DecodeReview(context));
+Result<void> CheckToken(Value body) {
+  if (v1::TokenReview(body).spec().token().empty()) return Fail(BadRequestError("token is required for TokenReview in authentication"));
+  return {};
+}
+
+Task<Result<http::Response>> AnswerToken(RequestContext& context, const SubresourceParts& parts) {
+  CO_TRY_ASSIGN(Value body, DecodeReview(context));
+  auto admit = AdmitReview(context, body, CheckToken);
+  CO_TRY_ASSIGN(body, co_await std::move(admit));
   v1::TokenReview asked(body);
-  if (asked.spec().token().empty()) return Fail(BadRequestError("token is required for TokenReview in authentication"));
   std::vector<std::string> audiences;
   for (std::string_view audience : asked.spec().audiences()) audiences.emplace_back(audience);
   bool default_audience = audiences.empty();
@@ -66,19 +74,16 @@ Result<http::Response> AnswerToken(RequestContext& context, const SubresourcePar
   } else {
     status.set_error(verified.error().message());
   }
-  return AnswerReview(context, review.FreezeInto(context.arena()));
+  co_return AnswerReview(context, review.FreezeInto(context.arena()));
 }
-
-Task<Result<http::Response>> Ready(Result<http::Response> response) { co_return response; }
 
 }  // namespace
 
 void ServeIdentityReviews(ApiServer& server, SubresourceParts parts) {
   constexpr std::string_view kGroup = "authentication.k8s.io";
-  server.HandleResource(std::string(kGroup), "selfsubjectreviews", "", "create",
-                        [](RequestContext& context) { return Ready(AnswerSelf(context)); });
+  server.HandleResource(std::string(kGroup), "selfsubjectreviews", "", "create", [](RequestContext& context) { return AnswerSelf(context); });
   server.HandleResource(std::string(kGroup), "tokenreviews", "", "create",
-                        [parts](RequestContext& context) { return Ready(AnswerToken(context, parts)); });
+                        [parts](RequestContext& context) { return AnswerToken(context, parts); });
 }
 
 }  // namespace homeostat::server

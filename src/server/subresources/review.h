@@ -1,6 +1,8 @@
 // What reviews and the like share: a kind that is sent, answered at once and never stored.
 #pragma once
 
+#include <functional>
+
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"
@@ -28,6 +30,11 @@ inline Result<Value> DecodeReview(RequestContext& context) {
   TRY_ASSIGN(review, EnsureNamespace(context, *context.kind().type, review));
   return TrackUpdate(context, Value(), review, context.FieldManager(query.field_manager), "");
 }
+
+// The review after admission, which sees it like any object that is created. `check`: upstream's checks of the review itself, made
+// between admission that changes and admission that refuses.
+using ReviewCheck = std::function<Result<void>(Value review)>;
+Task<Result<Value>> AdmitReview(RequestContext& context, Value review, ReviewCheck check);
 
 // The review with its status, as the answer.
 inline Result<http::Response> AnswerReview(RequestContext& context, Value review) {

@@ -1,0 +1,121 @@
+"""What differs between two right servers, each with its reason. A rule takes out of both answers what it explains, no more; what
+then still differs is a fault."""
+import copy
+import re
+
+# Controllers inside kube-apiserver write the status of these in the background, whenever they get to it.
+BACKGROUND_KINDS = {'FlowSchema', 'PriorityLevelConfiguration', 'APIService', 'APIServiceList', 'FlowSchemaList',
+                    'PriorityLevelConfigurationList'}
+BACKGROUND_COLUMNS = {'Available', 'MissingPL'}
+SERVICE_ADDRESS = re.compile(r'10\.96\.\d+\.\d+')
+MAP_ENTRY = re.compile(r'\[[^\]]*[^\]\d][^\]]*\]')
+TYPED_FAULTS = re.compile(r'^(failed to create typed (?:patch|live) object .*?): (?:errors:\n)?(.*)$', re.DOTALL)
+
+
+def background_status(case_kind, answer):
+    """The status of flow control and API services, and the record of who wrote it, is a matter of the moment."""
+    body = answer['body']
+    if case_kind not in BACKGROUND_KINDS or not isinstance(body, dict):
+        return
+    for item in [body, *(body.get('items') or []), *(row.get('object') or {} for row in body.get('rows') or [])]:
+        if not isinstance(item, dict):
+            continue
+        if isinstance(item.get('metadata'), dict):
+            item['metadata'].pop('managedFields', None)
+        if item.get('kind') != 'Status':
+            item.pop('status', None)
+    columns = [column.get('name') for column in body.get('columnDefinitions') or []]
+    for row in body.get('rows') or []:
+        for index, name in enumerate(columns):
+            if name in BACKGROUND_COLUMNS and index < len(row.get('cells') or []):
+                row['cells'][index] = '<background>'
+    if body.get('kind') == 'Status':
+        for cause in (body.get('details') or {}).get('causes') or []:
+            cause['field'] = re.sub(r'status\.conditions\[\d+\]', 'status.conditions[*]', cause.get('field', ''))
+        body['message'] = re.sub(r'status\.conditions\[\d+\]', 'status.conditions[*]', body.get('message', ''))
+
+
+def go_map_order(answer):
+    """Go goes through a map in any order: faults of its entries come so, the managers of a conflict, and the faults of an
+    object that does not fit its schema."""
+    body = answer['body']
+    if not isinstance(body, dict) or body.get('kind') != 'Status':
+        return
+    details = body.get('details') or {}
+    found = details.get('causes') or []
+    if answer['code'] == 409:
+        found.sort(key=lambda cause: (cause.get('field', ''), cause.get('message', '')))
+    else:
+        details_sorted, run, group = [], [], None
+        for cause in [*found, None]:
+            here = None if cause is None else entries_group(cause)
+            if here != group or here is None:
+                details_sorted += sorted(run, key=lambda one: (one.get('field', ''), one.get('message', '')))
+                run, group = [], here
+            if cause is not None:
+                run.append(cause)
+        details_sorted += run
+        found[:] = details_sorted
+    typed = TYPED_FAULTS.match(body.get('message', ''))
+    if typed:
+        # Which of two entries with one key is told of first, and how a list within a wrong value looks, follows from the order, too.
+        body['message'] = typed[1] + ': ' + '\n'.join(sorted(line.strip() for line in typed[2].split('\n')))
+    elif len(found) > 1:
+        body['message'] = '<the causes>'
+
+
+def entries_group(cause):
+    """What the entries of one map have in common, or None."""
+    field = cause.get('field', '')
+    if MAP_ENTRY.search(field):
+        return MAP_ENTRY.split(field)[0]
+    if field.endswith(('annotations', 'labels', 'matchLabels', 'allocatedResources', 'capacity', 'attributes', 'nodeSelector', 'counters')):
+        return field
+    # Names of entries that are checked without saying where they stand: named by their value alone.
+    return field if field.endswith(('sharedCounters', 'metadata')) or '.counters' in field else None
+
+
+def second_of_writing(answer):
+    """Times have whole seconds: managers whose writes fell into one are in order of their names, others in order of time."""
+    body = answer['body']
+    if not isinstance(body, dict):
+        return
+    for item in [body, *(body.get('items') or []), *((row or {}).get('object') or {} for row in body.get('rows') or [])]:
+        metadata = item.get('metadata') if isinstance(item, dict) else None
+        if isinstance(metadata, dict) and isinstance(metadata.get('managedFields'), list):
+            metadata['managedFields'].sort(key=lambda entry: (str(entry.get('operation')), str(entry.get('manager')), str(entry.get('subresource'))))
+
+
+def given_addresses(answer):
+    """Addresses of services that were given out at random may stand in messages."""
+    body = answer['body']
+    if not isinstance(body, dict) or body.get('kind') != 'Status':
+        return
+    body['message'] = SERVICE_ADDRESS.sub('<address>', body.get('message', ''))
+    for cause in (body.get('details') or {}).get('causes') or []:
+        cause['message'] = SERVICE_ADDRESS.sub('<address>', cause.get('message', ''))
+
+
+def upstream_panics(peer, ours):
+    """Some writes make upstream panic: its client sees a connection that is closed, ours an answer."""
+    return peer['code'] == 0 and 'RemoteDisconnected' in str(peer['body']) and ours['code'] != 0
+
+
+def directives_in_map_order(request, peer, ours):
+    """A strategic patch of a list and of what is to be taken out of it: which of the two comes first follows from a map's order, and
+    so whether the types of their items are compared."""
+    text = request.body if isinstance(request.body, str) else ''
+    return '$deleteFromPrimitiveList/' in text and any('element types are not identical' in str(side['body']) for side in (peer, ours))
+
+
+def both(kind, request, peer, ours):
+    """The two answers without what is explained."""
+    if upstream_panics(peer, ours) or directives_in_map_order(request, peer, ours):
+        return ours, ours
+    peer, ours = copy.deepcopy(peer), copy.deepcopy(ours)
+    for answer in (peer, ours):
+        background_status(kind, answer)
+        go_map_order(answer)
+        second_of_writing(answer)
+        given_addresses(answer)
+    return peer, ours
