@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "admission/configuration.h"
+
 namespace homeostat::admission {
 namespace {
+
+constexpr std::string_view kPodSecurity = "PodSecurity";
 
 struct Entry {
   std::string_view name;
@@ -25,7 +29,7 @@ constexpr Entry kPlugins[] = {
     {"TaintNodesByCondition", MakeTaintNodesByCondition, true},
     {"AlwaysPullImages", MakeAlwaysPullImages},
     {"ImagePolicyWebhook"},
-    {"PodSecurity", MakePodSecurity, true},
+    {kPodSecurity, MakePodSecurity, true},
     {"PodNodeSelector"},
     {"Priority", MakePriority, true},
     {"DefaultTolerationSeconds", MakeDefaultTolerationSeconds, true},
@@ -78,11 +82,16 @@ Result<void> AddPlugins(Chain& chain, const PluginParts& parts, const PluginChoi
       return Fail(SystemError("[" + name + "] in enable-admission-plugins and disable-admission-plugins overlapped"));
     }
   }
+  TRY_ASSIGN(auto configurations, Configurations::Read(choice.configuration_file));
+  std::string_view unheeded = configurations.FirstBut([](std::string_view name) { return name == kPodSecurity; });
+  if (!unheeded.empty()) return Fail(SystemError("the admission plugin " + std::string(unheeded) + " can't be configured on this server"));
+  PluginParts configured = parts;
+  TRY_ASSIGN(configured.pod_security, ReadPodSecurityOptions(configurations.For(kPodSecurity)));
   for (const Entry& entry : kPlugins) {
     bool on = Contains(choice.enable, entry.name) || (entry.on_by_default && !Contains(choice.disable, entry.name));
     if (!on) continue;
     if (entry.make == nullptr) return Fail(SystemError("the admission plugin " + std::string(entry.name) + " is not part of this server"));
-    chain.Add(entry.make(parts));
+    chain.Add(entry.make(configured));
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "admission/admission.h"
+#include "admission/pod_security.h"
 #include "admission/user/served_kinds.h"
 #include "auth/authorizer.h"
 #include "homeostat/base/runtime.h"
@@ -23,14 +24,17 @@ struct PluginParts {
   // Calls back in the moment that an object of that resource is stored, changed or removed, as long as the server lives. Empty: whoever
   // keeps what he made of such objects must look each time.
   std::function<void(std::string_view group, std::string_view plural, std::function<void()> changed)> observe;
+  PodSecurityOptions pod_security = {};
 };
 
-// Beyond those that are on by default, by name; both as kube-apiserver's flags of that name.
+// Beyond those that are on by default, by name, and the file that configures them: all as kube-apiserver's flags.
 struct PluginChoice {
   std::vector<std::string> enable, disable;
+  std::string configuration_file = {};
 };
 
-// Adds the plugins that are on to the chain. An error, as people read it, for names that are not known or chosen both ways.
+// Adds the plugins that are on to the chain. An error, as people read it, for names that are not known or chosen both ways, and for
+// configurations that can't be read or that nothing here would heed. Reads files.
 Result<void> AddPlugins(Chain& chain, const PluginParts& parts, const PluginChoice& choice = {});
 
 // One maker per plugin; each is described at its implementation.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "homeostat/base/result.h"
 #include "homeostat/object/value.h"
 #include "homeostat/schema/field_errors.h"
 
@@ -29,11 +31,20 @@ struct LevelVersion {
 struct SecurityPolicy {
   LevelVersion enforce, audit, warn;
   bool IsPrivileged() const;
+  bool operator==(const SecurityPolicy&) const = default;
 };
 
-// What a namespace's labels ask for. What can't be read is reported, and counts as the strictest where it is enforced, as
-// nothing otherwise.
-SecurityPolicy PolicyOf(const object::Value& labels, schema::FieldErrors& errors);
+// What a namespace's labels ask for, and `defaults` where they don't ask. What can't be read is reported, and counts as the strictest
+// where it is enforced, as nothing otherwise.
+SecurityPolicy PolicyOf(const object::Value& labels, const SecurityPolicy& defaults, schema::FieldErrors& errors);
+
+// The plugin's configuration: what namespaces without labels ask for, and what is not checked at all.
+struct PodSecurityOptions {
+  SecurityPolicy defaults;
+  std::set<std::string, std::less<>> namespaces, users, runtime_classes;
+};
+// From a PodSecurityConfiguration; absent: none.
+Result<PodSecurityOptions> ReadPodSecurityOptions(const object::Value& configuration);
 
 // A check that a pod does not pass: "hostPath volumes" and "volume "v"".
 struct Violation {

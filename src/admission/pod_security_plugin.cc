@@ -1,5 +1,5 @@
 // PodSecurity: pods keep to the standard that their namespace's labels ask for; what makes pods is only warned of.
-// Source of the rules and texts: k8s.io/pod-security-admission. Nobody is exempt, as by upstream's default configuration.
+// Source of the rules and texts: k8s.io/pod-security-admission.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -85,7 +85,7 @@ struct Offenders {
 
 class PodSecurity : public PlainPlugin {
  public:
-  explicit PodSecurity(const PluginParts& parts) : runtime_(parts.runtime), objects_(parts.objects) {}
+  explicit PodSecurity(const PluginParts& parts) : runtime_(parts.runtime), objects_(parts.objects), options_(parts.pod_security) {}
   std::string_view name() const override { return "PodSecurity"; }
 
   bool Handles(const Request& request) const override {
@@ -96,6 +96,7 @@ class PodSecurity : public PlainPlugin {
 
   Result<void> ValidateNow(const Request& request) override {
     if (request.Is("", "namespaces")) return Namespace(request);
+    if (options_.namespaces.contains(request.ns) || options_.users.contains(request.context.user.name)) return {};
     object::DocumentPtr ns = objects_.Get("", "namespaces", "", request.ns);
     bool is_pod = request.Is("", "pods");
     if (!ns) {
@@ -103,9 +104,9 @@ class PodSecurity : public PlainPlugin {
       return Fail(InternalError("failed to lookup namespace " + GoQuote(request.ns)));
     }
     schema::FieldErrors errors;
-    SecurityPolicy policy = PolicyOf(ns->root().Path({"metadata", "labels"}), errors);
+    SecurityPolicy policy = PolicyOf(ns->root().Path({"metadata", "labels"}), options_.defaults, errors);
     if (is_pod) return Pod(request, policy);
-    if (Value made = TemplateOf(request)) Warn(request, policy.warn, made.Get("metadata"), made.Get("spec"));
+    if (Value made = TemplateOf(request); made && !IsExempt(made.Get("spec"))) Warn(request, policy.warn, made.Get("metadata"), made.Get("spec"));
     return {};
   }
 
@@ -119,9 +120,14 @@ class PodSecurity : public PlainPlugin {
     if (!violations.empty()) AddWarning(request, "would violate PodSecurity " + GoQuote(policy.ToText()) + ": " + DetailsOf(violations));
   }
 
-  static Result<void> Pod(const Request& request, const SecurityPolicy& policy) {
+  bool IsExempt(const Value& spec) const {
+    Value runtime_class = spec.Get("runtimeClassName");
+    return runtime_class && options_.runtime_classes.contains(runtime_class.AsString());
+  }
+
+  Result<void> Pod(const Request& request, const SecurityPolicy& policy) const {
     Value metadata = request.object.Get("metadata"), spec = request.object.Get("spec");
-    if (policy.IsPrivileged() || (request.updates() && !IsSignificant(spec, request.old_object.Get("spec")))) return {};
+    if (IsExempt(spec) || policy.IsPrivileged() || (request.updates() && !IsSignificant(spec, request.old_object.Get("spec")))) return {};
     std::vector<Violation> violations = EvaluatePod(policy.enforce, metadata, spec);
     if (!violations.empty()) {
       return Fail(ForbiddenError("", "pods", request.name, "violates PodSecurity " + GoQuote(policy.enforce.ToText()) + ": " + DetailsOf(violations)));
@@ -132,15 +138,38 @@ class PodSecurity : public PlainPlugin {
 
   Result<void> Namespace(const Request& request) {
     schema::FieldErrors errors, old_errors;
-    LevelVersion enforce = PolicyOf(request.object.Path({"metadata", "labels"}), errors).enforce;
+    Value labels = request.object.Path({"metadata", "labels"});
+    SecurityPolicy policy = PolicyOf(labels, options_.defaults, errors);
+    LevelVersion enforce = policy.enforce;
+    bool exempt = options_.namespaces.contains(request.name);
     auto refusal = [&]() -> Result<void> { return Fail(errors.ToStatus("", "Namespace", request.name)); };
-    if (request.creates()) return errors.empty() ? Result<void>() : refusal();
-    LevelVersion before = PolicyOf(request.old_object.Path({"metadata", "labels"}), old_errors).enforce;
+    if (request.creates()) {
+      if (!errors.empty()) return refusal();
+      if (exempt) WarnOfExemption(request, policy, labels);
+      return {};
+    }
+    LevelVersion before = PolicyOf(request.old_object.Path({"metadata", "labels"}), options_.defaults, old_errors).enforce;
     // What was wrong before may stay so.
     if (!errors.empty() && errors.causes() != old_errors.causes()) return refusal();
     bool relaxed = enforce.minor == before.minor && enforce.level <= before.level;
-    if (enforce.level != SecurityLevel::kPrivileged && !relaxed) WarnOfExisting(request, enforce);
+    if (enforce.level == SecurityLevel::kPrivileged || relaxed) return {};
+    if (exempt) WarnOfExemption(request, policy, labels);
+    else WarnOfExisting(request, enforce);
     return {};
+  }
+
+  void WarnOfExemption(const Request& request, const SecurityPolicy& policy, const Value& labels) const {
+    if (policy.IsPrivileged() || policy == options_.defaults) return;
+    std::string text;
+    auto add = [&](const std::string& mode, const LevelVersion& asked) {
+      const std::string label = "pod-security.kubernetes.io/" + mode;
+      if (asked.level == SecurityLevel::kPrivileged || (!labels.Get(label) && !labels.Get(label + "-version"))) return;
+      text += (text.empty() ? "" : ", ") + mode + "=" + asked.ToText();
+    };
+    add("enforce", policy.enforce);
+    add("audit", policy.audit);
+    add("warn", policy.warn);
+    AddWarning(request, "namespace " + GoQuote(request.name) + " is exempt from Pod Security, and the policy (" + text + ") will be ignored");
   }
 
   void WarnOfExisting(const Request& request, const LevelVersion& enforce) {
@@ -151,6 +180,7 @@ class PodSecurity : public PlainPlugin {
     size_t checked = 0;
     while (checked < std::min(pods.size(), kMostPods)) {
       const Value& pod = pods[checked++];
+      if (IsExempt(pod.Get("spec"))) continue;
       std::vector<Violation> violations = EvaluatePod(enforce, pod.Get("metadata"), pod.Get("spec"));
       if (!violations.empty()) offenders[ReasonsOf(violations)].Add(pod.Path({"metadata", "name"}).AsString());
       if (runtime_.Now() > deadline) break;
@@ -170,6 +200,7 @@ class PodSecurity : public PlainPlugin {
 
   Runtime& runtime_;
   const kinds::ObjectReader& objects_;
+  const PodSecurityOptions options_;
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST_F(PodSecurityTest, Labels) {
       labels.SetCopyName("pod-security.kubernetes.io/" + std::string(label.name()), label.value);
     }
     schema::FieldErrors errors;
-    SecurityPolicy policy = PolicyOf(labels.Build(), errors);
+    SecurityPolicy policy = PolicyOf(labels.Build(), {}, errors);
     EXPECT_EQ(policy.enforce.ToText(), test.enforce) << test.labels;
     EXPECT_EQ(policy.audit.ToText(), test.audit) << test.labels;
     EXPECT_EQ(policy.warn.ToText(), test.warn) << test.labels;
@@ -149,6 +149,60 @@ TEST_F(PodSecurityTest, StricterNamespacesTellOfThePodsTheyHave) {
             "Namespace \"default\" is invalid: metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: \"x\": must be one of privileged, "
             "baseline, restricted");
   EXPECT_EQ(Run(*plugin, {kBad, kBad, "", Operation::kUpdate}).error, "");
+}
+
+constexpr std::string_view kConfiguration = R"(
+apiVersion: pod-security.admission.config.k8s.io/v1
+kind: PodSecurityConfiguration
+defaults: {enforce: baseline, enforce-version: v1.30, warn: restricted}
+exemptions: {usernames: [system:operator], runtimeClasses: [sandbox], namespaces: [default]}
+)";
+
+TEST_F(PodSecurityTest, ConfigurationGivesDefaultsAndExemptions) {
+  auto document = object::ParseYamlDocument(kConfiguration);
+  ASSERT_TRUE(document);
+  auto options = ReadPodSecurityOptions((*document)->root());
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->defaults.enforce.ToText(), "baseline:v1.30");
+  EXPECT_EQ(options->defaults.warn.ToText(), "restricted:latest");
+  EXPECT_EQ(options->defaults.audit.ToText(), "privileged:latest");
+  EXPECT_TRUE(options->users.contains("system:operator"));
+
+  PluginParts parts = Parts();
+  parts.pod_security = *options;
+  auto exempting = MakePodSecurity(parts);
+  constexpr std::string_view kBad = "{metadata: {name: hp}, spec: {hostPID: true, containers: [{name: c}]}}";
+  Have("{apiVersion: v1, kind: Namespace, metadata: {name: default}}");
+  EXPECT_EQ(Run(*exempting, {kBad}).error, "");
+  EXPECT_EQ(Run(*exempting, {"{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {pod-security.kubernetes.io/enforce: restricted}}}"}).warnings,
+            (Texts{"namespace \"default\" is exempt from Pod Security, and the policy (enforce=restricted:v1.30) will be ignored"}));
+
+  parts.pod_security.namespaces.clear();
+  auto plugin = MakePodSecurity(parts);
+  EXPECT_EQ(Run(*plugin, {kBad}).error, "pods \"hp\" is forbidden: violates PodSecurity \"baseline:v1.30\": host namespaces (hostPID=true)");
+  EXPECT_EQ(Run(*plugin, {"{metadata: {name: hp}, spec: {runtimeClassName: sandbox, hostPID: true, containers: [{name: c}]}}"}).error, "");
+}
+
+TEST_F(PodSecurityTest, ConfigurationsThatCantBeMeantAreRefused) {
+  struct {
+    std::string_view text, error;
+  } const cases[] = {
+      {"{apiVersion: v1, kind: PodSecurityConfiguration}", "PodSecurity: expected a PodSecurityConfiguration of pod-security.admission.config.k8s.io/v1"},
+      {"{more: {}}", "PodSecurity: unknown field \"more\""},
+      {"{exemptions: {users: []}}", "PodSecurity: unknown field \"exemptions.users\""},
+      {"{defaults: {enforce: strict}}",
+       "PodSecurity: defaults.enforce: Invalid value: \"strict\": must be one of privileged, baseline, restricted"},
+      {"{exemptions: {namespaces: [a, a]}}", "PodSecurity: exemptions.namespaces[1]: Duplicate value: \"a\""},
+  };
+  for (const auto& test : cases) {
+    std::string text(test.text);
+    if (!text.contains("kind")) text.insert(1, "apiVersion: pod-security.admission.config.k8s.io/v1, kind: PodSecurityConfiguration, ");
+    auto document = object::ParseYamlDocument(text);
+    ASSERT_TRUE(document) << text;
+    auto options = ReadPodSecurityOptions((*document)->root());
+    ASSERT_FALSE(options) << text;
+    EXPECT_EQ(options.error().message(), test.error);
+  }
 }
 
 }  // namespace

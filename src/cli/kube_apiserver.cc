@@ -28,6 +28,7 @@ constexpr std::string_view kUsed[] = {
     "advertise-address", "anonymous-auth",  "api-audiences",     "authorization-mode", "bind-address",
     "cert-dir",          "client-ca-file",  "secure-port",       "service-account-issuer", "service-account-signing-key-file",
     "service-cluster-ip-range", "tls-cert-file", "tls-private-key-file", "v", "disable-admission-plugins", "enable-admission-plugins",
+    "admission-control-config-file",
     "etcd-compaction-interval", "token-auth-file",
     "proxy-client-cert-file", "proxy-client-key-file", "requestheader-client-ca-file", "requestheader-allowed-names",
 };
@@ -117,7 +118,7 @@ class KubeApiserver : public Serving {
     options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
     options.authority_certificate = authority_;
     if (flags_.Has("authorization-mode")) options.authorization_modes = flags_.List("authorization-mode");
-    options.admission_plugins = {flags_.List("enable-admission-plugins"), flags_.List("disable-admission-plugins")};
+    options.admission_plugins = {flags_.List("enable-admission-plugins"), flags_.List("disable-admission-plugins"), flags_.Get("admission-control-config-file", "")};
     TRY_ASSIGN(options.static_tokens, ReadStaticTokens(flags_.Get("token-auth-file"), "--token-auth-file"));
     TRY_ASSIGN(options.compaction_period, ReadInterval(flags_.Get("etcd-compaction-interval", "5m0s"), "--etcd-compaction-interval"));
     TRY_ASSIGN(options.proxy_identity.certificate, Read("proxy-client-cert-file"));

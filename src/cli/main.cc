@@ -37,6 +37,7 @@ void AddUp(CLI::App& app, UpOptions& options) {
       ->delimiter(',')
       ->capture_default_str();
   flag("disable-admission-plugins", options.disable_admission_plugins, "Admission plugins not to run, comma separated")->delimiter(',');
+  flag("admission-control-config-file", options.admission_configuration, "A file that configures admission plugins, as kube-apiserver's: PodSecurity");
   flag("authorization-mode", options.authorization_mode, "Who decides what users may do: Node, RBAC, AlwaysAllow, comma separated, in this order")
       ->delimiter(',')
       ->capture_default_str();

@@ -150,7 +150,7 @@ Task<Result<void>> Cluster::StartControlPlane() {
   options.proxy_identity = {pki_.proxy_client.certificate, pki_.proxy_client.private_key};
   options.proxy_authority = pki_.proxy_authority.certificate;
   options.proxy_names = {std::string(auth::kProxyClientName)};
-  options.admission_plugins = {options_.enable_admission_plugins, options_.disable_admission_plugins};
+  options.admission_plugins = {options_.enable_admission_plugins, options_.disable_admission_plugins, options_.admission_configuration};
   CO_TRY_ASSIGN(options.static_tokens, ReadStaticTokens(options_.token_auth_file, "--token-auth-file"));
   CO_TRY_ASSIGN(options.compaction_period, ReadInterval(options_.compaction_interval, "--compaction-interval"));
   if (auto key = ReadFile(ServiceAccountKeyFile())) options.service_account_key = *key;

@@ -23,6 +23,7 @@ struct UpOptions {
   std::string service_cidr = "10.96.0.0/16";
   // As kube-apiserver's flags; a cluster made by kubeadm restricts its nodes, too.
   std::vector<std::string> enable_admission_plugins = {"NodeRestriction"}, disable_admission_plugins;
+  std::string admission_configuration;   // a file, as kube-apiserver's --admission-control-config-file
   std::vector<std::string> authorization_mode = {"Node", "RBAC"};
   std::string token_auth_file;           // bearer tokens and who they are, as kube-apiserver's
   std::string compaction_interval = "5m0s";  // how long superseded revisions are kept at least; 0: for ever
