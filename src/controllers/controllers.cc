@@ -54,6 +54,7 @@ Options WithCustom(Options options, sdk::CustomKinds& kinds) {
 // The list of them: each with the service account it acts as, which has the bootstrap role system:controller:NAME.
 struct Controllers::All {
   All(Runtime& runtime, sdk::InformerFactory& informers, const ControllersOptions& options) : runtime(runtime), informers(informers), options(options), custom_kinds(informers) {
+    custom_kinds.FollowExtensions(runtime, options.client_for("namespace-controller"), informers);
     Add<DeploymentController>("deployment-controller", options.deployment);
     Add<ReplicaSetController>("replicaset-controller", options.replica_set);
     Add<ReplicationManager>("replication-controller", options.replica_set);

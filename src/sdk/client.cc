@@ -229,9 +229,10 @@ http::Query WriteQuery(const ClientOptions& options) {
   return query;
 }
 
-http::Request DeleteRequest(std::string path, const http::Query& query, const DeleteOptions& options) {
+// The answer is the object, or the objects that went, where it isn't a Status.
+http::Request DeleteRequest(const schema::Kind& kind, std::string path, const http::Query& query, const DeleteOptions& options) {
   http::Request request = MakeRequest("DELETE", std::move(path), query);
-  request.headers.Set("Accept", kAcceptAny);
+  request.headers.Set("Accept", SpeaksProtobuf(*kind.type) ? kAcceptAny : kJsonMediaType);
   request.headers.Set("Content-Type", kJsonMediaType);
   request.body = EncodeDeleteOptions(options);
   return request;
@@ -276,12 +277,12 @@ Task<Result<object::DocumentPtr>> Client::Patch(const schema::Kind& kind, std::s
 }
 
 Task<Result<void>> Client::Delete(const schema::Kind& kind, std::string ns, std::string name, DeleteOptions options) const {
-  return State::Discard(state_, DeleteRequest(ResourcePath(kind, ns, name), {}, options));
+  return State::Discard(state_, DeleteRequest(kind, ResourcePath(kind, ns, name), {}, options));
 }
 
 Task<Result<void>> Client::DeleteCollection(const schema::Kind& kind, std::string ns, ListOptions list,
                                             DeleteOptions options) const {
-  return State::Discard(state_, DeleteRequest(ResourcePath(kind, ns), ListQuery(list), options));
+  return State::Discard(state_, DeleteRequest(kind, ResourcePath(kind, ns), ListQuery(list), options));
 }
 
 Task<Result<std::unique_ptr<WatchStream>>> Client::Watch(const schema::Kind& kind, std::string ns, WatchOptions options) const {

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "homeostat/api/apiextensions/v1.h"
+#include "homeostat/api/apiregistration/v1.h"
 #include "homeostat/api/meta/v1.h"
+#include "homeostat/object/json.h"
 
 namespace homeostat::sdk {
 
@@ -19,6 +21,9 @@ bool IsEstablished(const Value& definition) {
     return condition.Get("type").AsString() == "Established" && condition.Get("status").AsString() == "True";
   });
 }
+
+constexpr size_t kMostDiscovery = 16 << 20;
+constexpr Duration kDiscoverAgain = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -58,17 +63,16 @@ const schema::Kind* CustomKinds::Find(std::string_view group, std::string_view v
   return nullptr;
 }
 
-const schema::Kind& CustomKinds::Intern(const Value& definition, std::string_view version) {
-  Value names = definition.Path({"status", "acceptedNames"});
-  bool namespaced = definition.Path({"spec", "scope"}).AsString() == "Namespaced";
+const schema::Kind& CustomKinds::Intern(std::string_view group, std::string_view version, const Names& names) {
   auto known = std::make_unique<Known>();
-  known->group = definition.Path({"spec", "group"}).AsString();
+  known->group = group;
   known->version = version;
-  known->kind = names.Get("kind").AsString();
-  known->plural = names.Get("plural").AsString();
-  known->singular = names.Get("singular").AsString();
-  known->list_kind = names.Get("listKind").AsString();
-  std::string key = known->group + "/" + known->version + "/" + known->kind + "/" + known->plural + (namespaced ? "/namespaced" : "");
+  known->kind = names.kind;
+  known->plural = names.plural;
+  known->singular = names.singular;
+  known->list_kind = names.list_kind;
+  std::string key = known->group + "/" + known->version + "/" + known->kind + "/" + known->plural + (names.namespaced ? "/namespaced/" : "/") +
+                    std::to_string(names.verbs);
   auto [place, is_new] = known_.try_emplace(key);
   if (!is_new) return place->second->data;
   schema::Kind& kind = known->data;
@@ -76,8 +80,8 @@ const schema::Kind& CustomKinds::Intern(const Value& definition, std::string_vie
   kind.plural = known->plural;
   kind.singular = known->singular;
   kind.list_kind = known->list_kind;
-  kind.namespaced = namespaced;
-  kind.verbs = kVerbs;
+  kind.namespaced = names.namespaced;
+  kind.verbs = names.verbs;
   kind.type = &open_->type();
   place->second = std::move(known);
   return place->second->data;
@@ -100,9 +104,12 @@ void CustomKinds::Take(const Value& definition, bool gone) {
   const schema::Kind* chosen = nullptr;
   std::vector<const schema::Kind*> versions;
   if (!gone && IsEstablished(definition)) {
+    Value accepted = definition.Path({"status", "acceptedNames"});
+    const Names names{accepted.Get("kind").AsString(), accepted.Get("plural").AsString(), accepted.Get("singular").AsString(),
+                      accepted.Get("listKind").AsString(), definition.Path({"spec", "scope"}).AsString() == "Namespaced", kVerbs};
     for (const Value& version : definition.Path({"spec", "versions"}).items()) {
       if (!version.Get("served").AsBool()) continue;
-      const schema::Kind& kind = Intern(definition, version.Get("name").AsString());
+      const schema::Kind& kind = Intern(definition.Path({"spec", "group"}).AsString(), version.Get("name").AsString(), names);
       versions.push_back(&kind);
       if (chosen == nullptr || version.Get("storage").AsBool()) chosen = &kind;
     }
@@ -110,6 +117,81 @@ void CustomKinds::Take(const Value& definition, bool gone) {
   if (versions.empty()) versions_.erase(name);
   else versions_[name] = std::move(versions);
   Replace(name, chosen);
+}
+
+// --- Kinds of extension servers
+
+void CustomKinds::FollowExtensions(Runtime& runtime, Client client, InformerFactory& informers) {
+  runtime_ = &runtime;
+  client_ = std::make_unique<Client>(std::move(client));
+  discovering_ = std::make_unique<TaskGroup>(runtime);
+  informers.For<api::apiregistration::v1::APIService>().AddHandler([this](const Change& change) {
+    TakeService(change.current ? change.current->root() : change.previous->root(), !change.current);
+  });
+}
+
+void CustomKinds::TakeService(const Value& service, bool gone) {
+  std::string name(meta::Name(service));
+  if (gone || !service.Path({"spec", "service"})) {
+    if (services_.erase(name) > 0) TakeDiscovered(name, Value());
+    return;
+  }
+  bool available = std::ranges::any_of(service.Path({"status", "conditions"}).items(), [](const Value& condition) {
+    return condition.Get("type").AsString() == "Available" && condition.Get("status").AsString() == "True";
+  });
+  if (!available || !services_.insert(name).second) return;
+  discovering_->Spawn(Discover(name, std::string(service.Path({"spec", "group"}).AsString()), std::string(service.Path({"spec", "version"}).AsString())));
+}
+
+Task<void> CustomKinds::Discover(std::string service, std::string group, std::string version) {
+  while (services_.contains(service)) {
+    http::Request request;
+    request.path = "/apis/" + group + "/" + version;
+    request.headers.Set("Accept", "application/json");
+    auto ask = client_->Raw(std::move(request));
+    Result<http::Response> answer = co_await std::move(ask);
+    if (answer && answer->code == 200) {
+      auto read = http::ReadAll(*std::move(answer), kMostDiscovery);
+      Result<Bytes> body = co_await std::move(read);
+      auto list = body ? object::ParseJsonDocument(*body) : Result<std::shared_ptr<object::Document>>(Fail(body.error()));
+      if (list && services_.contains(service)) TakeDiscovered(service, (*list)->root());
+      if (list) co_return;
+    }
+    auto pause = Sleep(*runtime_, kDiscoverAgain);
+    co_await std::move(pause);
+  }
+}
+
+void CustomKinds::TakeDiscovered(const std::string& service, const Value& list) {
+  constexpr std::pair<std::string_view, uint32_t> kNames[] = {
+      {"get", schema::kGet}, {"list", schema::kList}, {"watch", schema::kWatch}, {"delete", schema::kDelete},
+      {"deletecollection", schema::kDeleteCollection}, {"create", schema::kCreate}, {"update", schema::kUpdate}, {"patch", schema::kPatch}};
+  constexpr uint32_t kNeeded = schema::kList | schema::kWatch | schema::kDelete;
+  std::string group_version(list.Get("groupVersion").AsString()), prefix = service + "/";
+  size_t slash = group_version.find('/');
+  std::map<std::string, const schema::Kind*> found;
+  for (const Value& resource : list.Get("resources").items()) {
+    Names names{resource.Get("kind").AsString(), resource.Get("name").AsString(), resource.Get("singularName").AsString(), {},
+                resource.Get("namespaced").AsBool()};
+    for (const Value& verb : resource.Get("verbs").items()) {
+      for (auto [name, bit] : kNames) if (verb.AsString() == name) names.verbs |= bit;
+    }
+    bool usable = slash != group_version.npos && names.plural.find('/') == names.plural.npos && (names.verbs & kNeeded) == kNeeded;
+    if (!usable) continue;
+    std::string list_kind = std::string(names.kind) + "List";
+    names.list_kind = list_kind;
+    found[prefix + std::string(names.plural)] = &Intern(group_version.substr(0, slash), group_version.substr(slash + 1), names);
+  }
+  std::vector<std::string> gone;
+  for (const auto& [name, kind] : served_) if (name.starts_with(prefix) && !found.contains(name)) gone.push_back(name);
+  for (const std::string& name : gone) {
+    versions_.erase(name);
+    Replace(name, nullptr);
+  }
+  for (const auto& [name, kind] : found) {
+    versions_[name] = {kind};
+    Replace(name, kind);
+  }
 }
 
 }  // namespace homeostat::sdk

@@ -126,5 +126,28 @@ TEST_F(OpenApiTest, UrlsOfTheRootMayBeCachedForEver) {
   EXPECT_EQ(Get("/openapi/v3/apis/apps/v1", kJson).headers.Get("Cache-Control"), "no-cache, private");
 }
 
+TEST_F(OpenApiTest, UrlsChangeWithTheKindsOfTheirGroupAlone) {
+  auto url = [&](const std::string& path) {
+    object::Arena arena;
+    auto root = object::ParseJson(arena, Text(Get("/openapi/v3", "")));
+    return std::string(root->Path({"paths", path, "serverRelativeURL"}).AsString());
+  };
+  auto define = [&](const std::string& group) {
+    return Ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+               R"({"metadata":{"name":"things.)" + group + R"("},"spec":{"group":")" + group + R"(","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},)"
+               R"("versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})").code;
+  };
+  ASSERT_EQ(define("a.example.com"), 201);
+  std::string built_in = url("apis/apps/v1"), first = url("apis/a.example.com/v1"), tag(Get("/openapi/v2", kJson).headers.Get("ETag"));
+  ASSERT_TRUE(first.starts_with("/openapi/v3/apis/a.example.com/v1?hash=")) << first;
+  ASSERT_EQ(define("b.example.com"), 201);
+  EXPECT_EQ(url("apis/apps/v1"), built_in);
+  EXPECT_EQ(url("apis/a.example.com/v1"), first);
+  EXPECT_NE(Get("/openapi/v2", kJson).headers.Get("ETag"), tag);
+  Ask("PATCH", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.a.example.com",
+      R"({"spec":{"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","description":"x"}}}]}})");
+  EXPECT_NE(url("apis/a.example.com/v1"), first);
+}
+
 }  // namespace
 }  // namespace homeostat::server

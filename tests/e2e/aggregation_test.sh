@@ -92,6 +92,12 @@ with context.wrap_socket(socket.create_connection((address, int(port)))) as stre
     assert stream.recv(100) == b'hello'
 PYTHON
 }
+check_namespaces_are_emptied() {
+  k create namespace gone
+  printf 'apiVersion: wardle.example.com/v1\nkind: Flunder\nmetadata: {name: b, namespace: gone}\n' | k create --validate=false -f -
+  k delete namespace gone --timeout=20s
+  same "$(k get flunders -n gone -o name)" ""
+}
 check_it_goes_away() {
   kill "$extension"
   k annotate apiservice "$service" look=again
@@ -115,5 +121,6 @@ check kinds_are_known
 check objects
 check whose_request_it_is
 check upgrades
+check namespaces_are_emptied
 check it_goes_away
 finish

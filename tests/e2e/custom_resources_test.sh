@@ -94,6 +94,21 @@ check_server_side_apply() {
   k apply --server-side --field-manager=mate -f - <<<'{"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"two"},"spec":{"crew":[{"name":"bob","rank":"mate"}]}}'
   same "$(k get boat two -o 'jsonpath={.spec.crew[*].name}')" "ann bob"
 }
+# Quotas count them by name, from when the controller has seen them all, and free what goes.
+check_quota_counts() {
+  boat() { printf 'apiVersion: example.com/v1\nkind: Boat\nmetadata: {name: %s, namespace: counted}\nspec: {oars: 1}\n' "$1" | k create -f -; }
+  quota_says() { same "$(k get quota boats -n counted -o 'jsonpath={.status.used.count/boats\.example\.com}')" "$1"; }
+  k create namespace counted
+  boat one
+  k create quota boats -n counted --hard=count/boats.example.com=2
+  eventually 10 quota_says 1
+  boat two
+  contains "$(fails boat three 2>&1)" 'exceeded quota: boats, requested: count/boats.example.com=1, used: count/boats.example.com=2, limited: count/boats.example.com=2'
+  k delete boat one -n counted
+  eventually 10 quota_says 1
+  boat three
+  k delete namespace counted
+}
 check_delete() {
   k delete boat one
   k delete -f "$folder/boats.yaml" --ignore-not-found
@@ -111,6 +126,7 @@ stop_homeostat KILL
 start
 check explain
 check refusals
+check quota_counts
 check delete
 stop_homeostat TERM
 start

@@ -98,8 +98,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, found) if found else self.status(404, 'NotFound', f'flunders.{GROUP} "{name}" not found')
         if 'watch=' in self.path:
             return self.watch()
-        items = [item for (place, _), item in objects.items() if namespace in ('', place)]
-        self.answer(200, {'kind': 'FlunderList', 'apiVersion': f'{GROUP}/{VERSION}', 'metadata': {'resourceVersion': str(len(events))}, 'items': items})
+        items = [self.form(item) for (place, _), item in objects.items() if namespace in ('', place)]
+        kind = {'kind': 'FlunderList', 'apiVersion': f'{GROUP}/{VERSION}'}
+        if 'as=PartialObjectMetadata' in self.headers.get('Accept', ''):
+            kind = {'kind': 'PartialObjectMetadataList', 'apiVersion': 'meta.k8s.io/v1'}
+        self.answer(200, {**kind, 'metadata': {'resourceVersion': str(len(events))}, 'items': items})
+
+    def form(self, item):
+        """The object, or its metadata alone for who asks for no more."""
+        if 'as=PartialObjectMetadata' not in self.headers.get('Accept', ''):
+            return item
+        return {'kind': 'PartialObjectMetadata', 'apiVersion': 'meta.k8s.io/v1', 'metadata': item['metadata']}
 
     def watch(self):
         self.send_response(200)
@@ -110,7 +119,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         while True:
             with changed:
                 changed.wait_for(lambda: len(events) > seen, timeout=30)
-                line = (json.dumps(events[seen]) + '\n').encode() if len(events) > seen else b''
+                event = dict(events[seen], object=self.form(events[seen]['object'])) if len(events) > seen else None
+                line = (json.dumps(event) + '\n').encode() if event else b''
             if not line:
                 break
             self.wfile.write(b'%x\r\n%s\r\n' % (len(line), line))

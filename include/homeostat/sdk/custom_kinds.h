@@ -1,10 +1,12 @@
-// CustomKinds: the kinds that CustomResourceDefinitions define, as they come and go, for clients that look after objects of
-// every kind. What is known of such a kind is its names and verbs; its type says nothing but that it has metadata.
+// CustomKinds: the kinds that CustomResourceDefinitions define and those of extension servers, as they come and go, for clients
+// that look after objects of every kind. What is known of such a kind is its names and verbs; its type says nothing but that it
+// has metadata.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,10 @@ class CustomKinds {
   CustomKinds(const CustomKinds&) = delete;
   CustomKinds& operator=(const CustomKinds&) = delete;
 
+  // From now on also the kinds of the extension servers that APIServices name, if they can be listed, watched and deleted. They
+  // stay while the APIService does, whether the server answers or not. The factory's owner starts its informers.
+  void FollowExtensions(Runtime& runtime, Client client, InformerFactory& informers);
+
   // Called for each kind that is served, in one version (the stored one, if that is served), when it appears, and with
   // served=false when it goes or another version takes its place. Kinds that are there already are told at once. A kind
   // keeps its address, also after it went, until this is destroyed.
@@ -37,7 +43,16 @@ class CustomKinds {
   struct Known;
 
   void Take(const object::Value& definition, bool gone);
-  const schema::Kind& Intern(const object::Value& definition, std::string_view version);
+  // The kind of that group and version with those names; made once.
+  struct Names {
+    std::string_view kind, plural, singular, list_kind;
+    bool namespaced = false;
+    uint32_t verbs = 0;
+  };
+  const schema::Kind& Intern(std::string_view group, std::string_view version, const Names& names);
+  void TakeService(const object::Value& service, bool gone);
+  Task<void> Discover(std::string service, std::string group, std::string version);
+  void TakeDiscovered(const std::string& service, const object::Value& list);
   void Replace(const std::string& name, const schema::Kind* now);
 
   Informer& definitions_;
@@ -46,6 +61,10 @@ class CustomKinds {
   std::map<std::string, const schema::Kind*> served_;      // by the definition's name
   std::map<std::string, std::vector<const schema::Kind*>> versions_;
   std::vector<std::function<void(const schema::Kind&, bool)>> handlers_;
+  Runtime* runtime_ = nullptr;
+  std::unique_ptr<Client> client_;
+  std::set<std::string> services_;  // APIServices whose kinds are known or asked for
+  std::unique_ptr<TaskGroup> discovering_;
 };
 
 }  // namespace homeostat::sdk
