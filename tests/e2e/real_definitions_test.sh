@@ -3,7 +3,7 @@
 # real_definitions.py. Without Go, or where a module can't be had, what needs it is left out with a line that says so.
 . "$(dirname "$0")/lib.sh"
 export GOFLAGS=-mod=mod
-modules=${XDG_CACHE_HOME:-$HOME/.cache}/homeostat/real-definitions
+modules=${HOMEOSTAT_CACHE:-$PWD/.cache}/real-definitions
 mkdir -p "$modules"
 folders=()
 
@@ -11,7 +11,7 @@ leave_out() { echo "skipped: $1"; }
 # module NAME FOLDER: the folder of a module, downloaded if need be.
 module() {
   local place
-  place=$(cd "$modules" && timeout 300 go mod download -json "$1" 2>/dev/null | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
+  place=$(cd "$modules" && timeout 300 "$go" mod download -json "$1" 2>/dev/null | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
   [ -n "$place" ] && [ -d "$place/$2" ] && echo "$place/$2"
 }
 add() {
@@ -31,8 +31,8 @@ add_monitoring() {
     printf 'package tools\nimport (\n _ "%s/v1"\n _ "sigs.k8s.io/controller-tools/cmd/controller-gen"\n)\n' "${module%@*}" >"$modules/tools/tools.go"
     (set -e
       cd "$modules/tools"
-      timeout 300 go get "$module" "$tools"
-      [ -x "$modules/controller-gen" ] || timeout 900 go build -o "$modules/controller-gen" sigs.k8s.io/controller-tools/cmd/controller-gen
+      timeout 300 "$go" get "$module" "$tools"
+      [ -x "$modules/controller-gen" ] || timeout 900 "$go" build -o "$modules/controller-gen" sigs.k8s.io/controller-tools/cmd/controller-gen
       cd "$modules/monitoring-source"
       "$modules/controller-gen" crd:crdVersions=v1 paths=./v1/... paths=./v1alpha1/... output:crd:dir="$made") >"$folder/tools.log" 2>&1 ||
       { leave_out "$tools can't be had: $(tail -n 1 "$folder/tools.log")"; rm -rf "$made"; return; }
@@ -40,7 +40,7 @@ add_monitoring() {
   folders+=("$made")
 }
 
-if ! command -v go >/dev/null; then leave_out "no go on PATH"; echo "0 passed, 0 failed, 1 skipped"; exit 0; fi
+go=$(scripts/go.sh 2>/dev/null) || { leave_out "Go can't be had"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
 add github.com/cert-manager/cert-manager@v1.19.1 deploy/crds
 add sigs.k8s.io/gateway-api@v1.4.0 config/crd/experimental
 add github.com/argoproj/argo-cd/v3@v3.2.0 manifests/crds
