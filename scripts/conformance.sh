@@ -47,6 +47,6 @@ address=$(hostname -I | awk '{print $1}')
 start_homeostat --data-dir "$folder/data" --node "$node" --sim-nodes "$simulated" --sim-images registry.k8s.io/ --listen "$listen" --advertise-address "${address:-192.0.2.1}" \
   --compaction-interval 20s
 registered() { [ -n "$(k get nodes -o name)" ]; }
-eventually 60 registered && k wait --for=condition=Ready node --all --timeout=60s >/dev/null || echo "no node became ready: tests that need one will fail"
+eventually 180 registered && k wait --for=condition=Ready node --all --timeout=60s >/dev/null || echo "no node became ready: tests that need one will fail"
 python3 tests/conformance/run.py --e2e "$e2e" --kubectl "$kubectl" --kubeconfig "$KUBECONFIG" --report "$cache/conformance-report" \
   --jobs "${JOBS:-3}" ${options[@]+"${options[@]}"} "${classes[@]}"
