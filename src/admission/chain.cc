@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "admission/admission.h"
+#include "patch/managed_fields.h"
 
 namespace homeostat::admission {
 
@@ -24,16 +25,36 @@ std::string JoinFaults(std::span<const std::string> faults) {
   return joined + "]";
 }
 
+namespace {
+
+// Managed fields that nobody can read any more are as they were before; the client is told.
+object::Value WithReadableManagedFields(const Request& request, const object::Value& object) {
+  object::Value before = request.object.Path({"metadata", "managedFields"}), after = object.Path({"metadata", "managedFields"});
+  if (!after || object::Equal(before, after)) return object;
+  auto valid = patch::ValidateManagedFieldsList(after);
+  if (valid) return object;
+  if (request.context.warnings != nullptr) {
+    request.context.warnings->push_back(
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission "
+        "controller; please fix your requests: " + valid.error().message());
+  }
+  return object::WithPath(request.arena(), object, {"metadata", "managedFields"}, before);
+}
+
+}  // namespace
+
 Task<Result<object::Value>> Chain::Mutate(const Request& request) {
   Reinvocation reinvocation;
   Request current = request;
   current.reinvocation = &reinvocation;
   auto first = RunMutating(current);
   CO_TRY_ASSIGN(current.object, co_await std::move(first));
-  if (!reinvocation.asked_for) co_return current.object;
-  reinvocation.is_repeated = true;
-  auto second = RunMutating(current);
-  co_return co_await std::move(second);
+  if (reinvocation.asked_for) {
+    reinvocation.is_repeated = true;
+    auto second = RunMutating(current);
+    CO_TRY_ASSIGN(current.object, co_await std::move(second));
+  }
+  co_return WithReadableManagedFields(request, current.object);
 }
 
 Task<Result<object::Value>> Chain::RunMutating(Request current) {

@@ -54,9 +54,9 @@ constexpr Entry kPlugins[] = {
     {"JobValidation"},
     {"PodResizeValidator", MakePodResizeValidator, true},
     {"MutatingAdmissionPolicy", MakeMutatingAdmissionPolicy, true},
-    {"MutatingAdmissionWebhook"},
+    {"MutatingAdmissionWebhook", MakeMutatingAdmissionWebhook, true},
     {"ValidatingAdmissionPolicy", MakeValidatingAdmissionPolicy, true},
-    {"ValidatingAdmissionWebhook"},
+    {"ValidatingAdmissionWebhook", MakeValidatingAdmissionWebhook, true},
     {"ResourceQuota", MakeResourceQuota, true},
     {"AlwaysDeny", MakeAlwaysDeny},
 };

@@ -9,6 +9,10 @@
 #include "auth/authorizer.h"
 #include "homeostat/base/runtime.h"
 
+namespace homeostat::callout {
+class Caller;
+}
+
 namespace homeostat::admission {
 
 // Everything must outlive the chain.
@@ -25,6 +29,7 @@ struct PluginParts {
   // keeps what he made of such objects must look each time.
   std::function<void(std::string_view group, std::string_view plural, std::function<void()> changed)> observe;
   PodSecurityOptions pod_security = {};
+  callout::Caller* caller = nullptr;  // null: webhooks can't be called
 };
 
 // Beyond those that are on by default, by name, and the file that configures them: all as kube-apiserver's flags.
@@ -62,6 +67,8 @@ std::unique_ptr<Plugin> MakePodResizeValidator(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeMutatingAdmissionPolicy(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeValidatingAdmissionPolicy(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeResourceQuota(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeMutatingAdmissionWebhook(const PluginParts& parts);
+std::unique_ptr<Plugin> MakeValidatingAdmissionWebhook(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeAlwaysAdmit(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeAlwaysDeny(const PluginParts& parts);
 std::unique_ptr<Plugin> MakeAlwaysPullImages(const PluginParts& parts);

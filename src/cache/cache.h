@@ -54,11 +54,15 @@ class Entry {
   // An encoding by a name the caller chooses (media type, version, transformation): made on first demand by `make` from
   // the tree's root, kept while it is recent. The result must not point into the tree.
   Result<Bytes> Encoding(std::string_view name, const std::function<Result<Bytes>(const object::Value&)>& make) const;
+  // The same state of the object with another tree, such as one in another version: key, revision and stored bytes are this
+  // one's. It keeps the tree as long as it lives.
+  std::shared_ptr<const Entry> Showing(object::DocumentPtr document) const;
 
  private:
   friend class internal::EntryContext;
   const store::Record record_;
   const std::shared_ptr<internal::EntryContext> context_;
+  object::DocumentPtr shown_;  // set before others see it
   // Both guarded by the context's lock.
   mutable std::weak_ptr<const object::Document> document_;
   mutable internal::RecentSlot* slot_ = nullptr;

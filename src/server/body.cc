@@ -412,17 +412,11 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   return WithDefaults(context, expected, *object);
 }
 
-Status ConversionWebhookError(const schema::Kind& from, const schema::Kind& to) {
-  return InternalError("conversion webhook for " + from.gvk.ApiVersion() + ", Kind=" + std::string(from.gvk.kind) + " to " +
-                       to.gvk.ApiVersion() + " failed: conversion webhooks are not called by this server");
-}
-
 namespace {
 
 Result<Value> Convert(object::Arena& arena, const Resource& resource, const Value& object, const schema::Kind& from,
                       const schema::Kind& to) {
   if (&from == &to || resource.behaviour->convert == nullptr) return object;
-  if (resource.converted_elsewhere) return Fail(ConversionWebhookError(from, to));
   return resource.behaviour->convert(arena, object, from, to);
 }
 

@@ -32,9 +32,6 @@ Result<object::Value> DecodeOptions(RequestContext& context, const schema::Type&
 Result<object::Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding encoding,
                                    std::vector<std::string>* duplicate_fields);
 
-// A conversion that its definition leaves to a webhook.
-Status ConversionWebhookError(const schema::Kind& from, const schema::Kind& to);
-
 // From the request's version to the one that writes are checked in, from that to the stored one, and back; and from the
 // request's to the stored one at once. The same value where they are one.
 Result<object::Value> ToWorking(object::Arena& arena, const Resource& resource, const object::Value& object);

@@ -17,6 +17,10 @@
 #include "server/request_info.h"
 #include "server/resources.h"
 
+namespace homeostat::callout {
+class Caller;
+}
+
 namespace homeostat::server {
 
 using object::Value;
@@ -34,6 +38,7 @@ struct Parts {
   const schema::Defaults& defaults;    // of built-in kinds, with the hooks of kinds/
   Allocations& allocations;
   const kinds::Rights& rights;
+  callout::Caller& caller;             // of webhooks and extension servers
   Logger log;
   StoreMetrics* store_metrics = nullptr;  // null: requests to the store are not counted
 };

@@ -5,6 +5,7 @@
 #include "admission/plugins.h"
 #include "auth/node_authorizer.h"
 #include "auth/pki.h"
+#include "callout/caller.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/rbac/v1.h"
 #include "homeostat/api/registry.h"
@@ -33,6 +34,9 @@ namespace {
 
 // Served are the kinds that a default server of this version serves.
 bool IsServed(const schema::Kind& kind) { return kind.served_by_default && kind.feature_gate.empty(); }
+
+// As what the server calls others, itself included.
+std::string UserAgent(const VersionInfo& version) { return "kube-apiserver/" + version.git_version; }
 
 // The user under which the server itself writes.
 User LoopbackUser() {
@@ -76,7 +80,8 @@ class ControlPlane::Impl {
         objects_(cache_, resources_),
         allocations_(runtime, resources_, objects_),
         defaults_(kinds::DefaultHooks()),
-        served_(resources_, defaults_),
+        caller_(runtime, objects_, {.user_agent = "kube-apiserver-admission"}),
+        served_(resources_, defaults_, caller_),
         tokens_(runtime, objects_, options_.tokens),
         static_tokens_(std::move(options_.static_tokens)),
         certificates_(runtime),
@@ -86,7 +91,7 @@ class ControlPlane::Impl {
         rules_(RuleResolvers()),
         rights_(authorizer_, rbac_),
         flow_control_(runtime, objects_, FlowControlOptions{.seats = options_.server.max_requests + options_.server.max_mutating_requests, .log = options_.log}),
-        server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, options_.log},
+        server_(Parts{runtime, cache_, resources_, admission_, authorizer_, objects_, defaults_, allocations_, rights_, caller_, options_.log},
                 {&certificates_, &static_tokens_, &tokens_}, ServerOptions()),
         definitions_(server_.parts(), LoopbackUser()),
         aggregator_(server_, server_.InProcess(LoopbackUser()), {options_.proxy_identity, options_.proxy_authority, options_.proxy_names, Loopback()}),
@@ -131,6 +136,7 @@ class ControlPlane::Impl {
   CachedObjects objects_;
   Allocations allocations_;
   schema::Defaults defaults_;
+  callout::Caller caller_;
   ServedResources served_;
   auth::ServiceAccountTokens tokens_;
   auth::StaticTokens static_tokens_;
@@ -283,12 +289,13 @@ admission::PluginParts ControlPlane::Impl::AdmissionParts() {
     if (resource == nullptr) return;  // not served: there will be none
     cache_.Observe(StoragePrefix(*resource->storage, ""), [changed = std::move(changed)](const cache::WatchEvent&) { changed(); });
   };
+  parts.caller = &caller_;
   parts.find_kind = [this](std::string_view group, std::string_view version, std::string_view kind) {
     const Resource* resource = resources_.FindKind(group, version, kind);
     return resource == nullptr ? nullptr : resource->kind;
   };
   sdk::ClientOptions client;
-  client.user_agent = "kube-apiserver/" + options_.version.git_version;
+  client.user_agent = UserAgent(options_.version);
   parts.update_quota_status = [loopback = sdk::Client(server_.InProcess(LoopbackUser()), client)](object::DocumentPtr quota) {
     return UpdateStatus(loopback, std::move(quota));
   };

@@ -23,7 +23,8 @@ Task<Result<http::Response>> CreateObject(RequestContext& context) {
   options.ns = context.info.ns;
   options.field_manager = context.FieldManager(query.field_manager);
   options.dry_run = query.dry_run;
-  object = TrackUpdate(context, Value(), object, options.field_manager, "");
+  auto track = TrackUpdateOf(context, Value(), object, options.field_manager, "");
+  object = co_await std::move(track);
   CO_TRY_ASSIGN(object, ToWorking(context.arena(), *context.resource, object));
   auto create = CreateNew(context, object, options);
   CO_TRY_ASSIGN(Answer answer, co_await std::move(create));

@@ -16,6 +16,7 @@
 #include "server/rules.h"
 #include "server/selection.h"
 #include "server/verbs.h"
+#include "server/views.h"
 
 namespace homeostat::server {
 namespace {
@@ -161,11 +162,16 @@ Task<Result<void>> Admit(RequestContext& context, const DeleteQuery& options, st
 
 // Stores the marked object; null if somebody else was faster.
 Task<Result<cache::EntryPtr>> StoreMarked(RequestContext& context, const cache::Entry& entry, Value marked) {
-  CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), context.storage(), marked, context.resource->custom));
+  auto convert = ToStoredForm(context, marked);
+  CO_TRY_ASSIGN(Value stored, co_await std::move(convert));
+  CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), StoredKind(*context.resource), stored, context.resource->custom));
   store::Write write{entry.key(), std::move(bytes), store::Expectation::At(entry.revision()), MakeWriteInfo(context, "")};
   auto commit = CommitWrite(context, context.storage(), "update", std::move(write));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
-  if (result.committed) co_return result.entry;
+  if (result.committed) {
+    auto view = ViewOf(context.parts, *context.resource, result.entry);
+    co_return co_await std::move(view);
+  }
   auto settle = WaitForRival(context, result);
   CO_TRY(co_await std::move(settle));
   co_return cache::EntryPtr();
@@ -174,7 +180,8 @@ Task<Result<cache::EntryPtr>> StoreMarked(RequestContext& context, const cache::
 // One attempt; nullopt when the object changed under it.
 Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, const DeleteQuery& options, std::string ns,
                                                      std::string name, bool admitted) {
-  cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), ns, name));
+  auto view = ViewOf(context.parts, *context.resource, context.parts.cache.Get(StorageKey(context.storage(), ns, name)));
+  CO_TRY_ASSIGN(cache::EntryPtr entry, co_await std::move(view));
   if (!entry) co_return Fail(context.NotFound(name));
   CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
   context.arena().Keep(document);
@@ -320,6 +327,8 @@ Task<Result<http::Response>> DeleteCollection(RequestContext& context) {
   CO_TRY(ParseListVersion(query.resource_version));
   CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
   cache::Snapshot snapshot = context.parts.cache.List(StoragePrefix(context.storage(), context.info.ns));
+  auto views = ViewsOf(context.parts, *context.resource, std::move(snapshot.entries));
+  CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));
   ListMeta meta;
   meta.revision = snapshot.revision;
   std::vector<cache::EntryPtr> deleted;

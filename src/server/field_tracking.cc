@@ -5,12 +5,71 @@
 #include "homeostat/schema/json_encoder.h"
 #include "patch/field_manager.h"
 #include "server/body.h"
+#include "server/custom/conversion.h"
 
 namespace homeostat::server {
 namespace {
 
+// Conversions that a webhook has made for the tracking of one write. Tracking is a pure function that can't wait: what it finds
+// missing here is made, and it is run again.
+struct ConversionMemo {
+  struct Made {
+    Value object;  // JSON form
+    std::string api_version;
+    Result<Value> converted;
+  };
+  struct Wanted {
+    Value object;
+    std::string api_version;
+  };
+  std::vector<Made> made;
+  std::vector<Wanted> wanted;
+
+  Result<Value> Find(const Value& object, std::string_view api_version) {
+    if (object.Get("apiVersion").AsString() == api_version) return object;
+    for (const Made& known : made) {
+      if (known.api_version == api_version && object::Equal(known.object, object)) return known.converted;
+    }
+    wanted.push_back({object, std::string(api_version)});
+    return Fail(InternalError("not converted yet"));
+  }
+};
+
+// More than any write needs: each round makes what the one before has asked for.
+constexpr int kConversionRounds = 32;
+
+std::string_view VersionOf(std::string_view api_version) { return api_version.substr(api_version.rfind('/') + 1); }
+
+// The JSON form of an object in another version, by the webhook.
+Task<Result<Value>> ConvertForm(RequestContext& context, Value form, std::string api_version) {
+  Conversion& conversion = *context.resource->conversion;
+  const schema::Kind* from = conversion.Find(VersionOf(form.Get("apiVersion").AsString()));
+  const schema::Kind* to = conversion.Find(VersionOf(api_version));
+  if (from == nullptr || to == nullptr) co_return Fail(InternalError("no such version: " + api_version));
+  schema::ConformReport report;
+  report.collect = false;
+  CO_TRY_ASSIGN(Value typed, schema::Conform(context.arena(), form, *from->type, report));
+  std::vector<Conversion::Item> items{{typed, from}};
+  auto convert = conversion.Convert(context.parts.caller, std::move(items), *to);
+  CO_TRY_ASSIGN(std::vector<object::OwnedValue> converted, co_await std::move(convert));
+  context.arena().Keep(converted.front().document);
+  co_return schema::ToJsonForm(context.arena(), *to->type, converted.front().value);
+}
+
+// Makes what is wanted; false if nothing is.
+Task<bool> MakeWanted(RequestContext& context, ConversionMemo& memo) {
+  if (memo.wanted.empty()) co_return false;
+  std::vector<ConversionMemo::Wanted> wanted = std::exchange(memo.wanted, {});
+  for (const ConversionMemo::Wanted& one : wanted) {
+    auto convert = ConvertForm(context, one.object, one.api_version);
+    Result<Value> converted = co_await std::move(convert);
+    memo.made.push_back({one.object, one.api_version, std::move(converted)});
+  }
+  co_return true;
+}
+
 // How entries recorded in another served version of the kind are brought to this one.
-patch::VersionConverter OtherVersions(RequestContext& context) {
+patch::VersionConverter OtherVersions(RequestContext& context, ConversionMemo* memo) {
   patch::VersionConverter versions;
   const Resource& resource = *context.resource;
   Resources& resources = context.parts.resources;
@@ -25,6 +84,10 @@ patch::VersionConverter OtherVersions(RequestContext& context) {
     const Resource* other = find(api_version);
     return other == nullptr ? nullptr : other->kind->type;
   };
+  if (resource.conversion != nullptr && memo != nullptr) {
+    versions.convert = [memo](patch::Arena&, const Value& object, std::string_view api_version) { return memo->Find(object, api_version); };
+    return versions;
+  }
   versions.convert = [find](patch::Arena& arena, const Value& object, std::string_view api_version) -> Result<Value> {
     const Resource* from = find(object.Get("apiVersion").AsString());
     const Resource* to = find(api_version);
@@ -39,14 +102,14 @@ patch::VersionConverter OtherVersions(RequestContext& context) {
   return versions;
 }
 
-patch::FieldManager ManagerFor(RequestContext& context, std::string_view subresource) {
+patch::FieldManager ManagerFor(RequestContext& context, std::string_view subresource, ConversionMemo* memo) {
   const schema::Kind& kind = context.kind();
   patch::FieldManagerOptions options;
   options.kind = kind.gvk;
   options.type = kind.type;
   options.subresource = subresource;
   options.reset_fields = patch::ResetFields(context.arena(), kind.reset_fields, subresource);
-  options.versions = OtherVersions(context);
+  options.versions = OtherVersions(context, memo);
   return patch::FieldManager(std::move(options));
 }
 
@@ -62,14 +125,26 @@ Value AsStored(RequestContext& context, const Value& object) {
 Value TrackUpdate(RequestContext& context, const Value& live, const Value& object, std::string_view manager,
                   std::string_view subresource, bool reset) {
   Value changed = AsStored(context, object);
-  Value tracked = ManagerFor(context, subresource).Update(context.arena(), live, changed, manager, context.runtime().WallNow(), reset);
+  Value tracked = ManagerFor(context, subresource, nullptr).Update(context.arena(), live, changed, manager, context.runtime().WallNow(), reset);
   return schema::WithoutEmpty(context.arena(), *context.kind().type, tracked);
 }
 
-Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, const Value& applied, std::string_view manager,
-                                 std::string_view subresource, bool force) {
-  patch::FieldManager fields = ManagerFor(context, subresource);
-  TRY_ASSIGN(auto outcome, fields.Apply(context.arena(), live, applied, manager, force, context.runtime().WallNow()));
+Task<Value> TrackUpdateOf(RequestContext& context, Value live, Value object, std::string manager, std::string subresource, bool reset) {
+  ConversionMemo memo;
+  Value changed = AsStored(context, object), tracked;
+  WallTime now = context.runtime().WallNow();
+  for (int round = 0; round < kConversionRounds; ++round) {
+    tracked = ManagerFor(context, subresource, &memo).Update(context.arena(), live, changed, manager, now, reset);
+    auto make = MakeWanted(context, memo);
+    bool again = co_await std::move(make);
+    if (!again) break;
+  }
+  co_return schema::WithoutEmpty(context.arena(), *context.kind().type, tracked);
+}
+
+namespace {
+
+Result<Value> TypedOutcome(RequestContext& context, const patch::FieldManager& fields, const Value& applied, const patch::FieldManager::Applied& outcome) {
   if (!outcome.changed) {
     context.empty_fields.Clear();
     return outcome.object;
@@ -89,6 +164,23 @@ Result<Value> ApplyConfiguration(RequestContext& context, const Value& live, con
                                 "unstructured object to " + version + ", Kind=" + std::string(gvk.kind) + ": " + typed.error().message()));
   }
   return context.defaults(context.kind()).Apply(context.arena(), type, *typed);
+}
+
+}  // namespace
+
+Task<Result<Value>> ApplyConfiguration(RequestContext& context, Value live, Value applied, std::string manager, std::string subresource,
+                                       bool force) {
+  ConversionMemo memo;
+  patch::FieldManager fields = ManagerFor(context, subresource, &memo);
+  WallTime now = context.runtime().WallNow();
+  for (int round = 0;; ++round) {
+    auto outcome = fields.Apply(context.arena(), live, applied, manager, force, now);
+    auto make = MakeWanted(context, memo);
+    bool again = co_await std::move(make);
+    if (again && round < kConversionRounds) continue;
+    if (!outcome) co_return Fail(outcome.error());
+    co_return TypedOutcome(context, fields, applied, *outcome);
+  }
 }
 
 }  // namespace homeostat::server

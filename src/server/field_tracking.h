@@ -11,9 +11,13 @@ namespace homeostat::server {
 object::Value TrackUpdate(RequestContext& context, const object::Value& live, const object::Value& object,
                           std::string_view manager, std::string_view subresource, bool reset = false);
 
+// The same for kinds whose versions a webhook may convert, since managers may have written in others.
+Task<object::Value> TrackUpdateOf(RequestContext& context, object::Value live, object::Value object, std::string manager,
+                                  std::string subresource, bool reset = false);
+
 // Server-side apply: the live object (absent: none yet) with the applied configuration merged in, and its managedFields.
 // A Conflict names who owns what.
-Result<object::Value> ApplyConfiguration(RequestContext& context, const object::Value& live, const object::Value& applied,
-                                         std::string_view manager, std::string_view subresource, bool force);
+Task<Result<object::Value>> ApplyConfiguration(RequestContext& context, object::Value live, object::Value applied, std::string manager,
+                                               std::string subresource, bool force);
 
 }  // namespace homeostat::server

@@ -3,6 +3,7 @@
 #include "server/body.h"
 #include "server/metadata.h"
 #include "server/request_metrics.h"
+#include "server/views.h"
 
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
@@ -26,16 +27,17 @@ Answer AnswerWith(RequestContext& context, Value object, int code) {
 cache::DocumentMaker MakeDocument(RequestContext& context, Value object) {
   return [&context, object](uint64_t revision) -> object::DocumentPtr {
     const Resource& resource = *context.resource;
+    const schema::Kind& stored = StoredKind(resource);
     Value shown = object;
     if (resource.custom) {
       // As it will be read: what was taken off on the way in (the status of a new object) may have a default.
-      auto filled = context.defaults(context.storage()).Apply(context.arena(), *context.storage().type, object);
+      auto filled = context.defaults(stored).Apply(context.arena(), *stored.type, object);
       if (filled) shown = *filled;
     }
-    context.work->set_root(WithRevision(context.arena(), context.storage(), shown, revision));
+    context.work->set_root(WithRevision(context.arena(), stored, shown, revision));
     bool shareable = !resource.owner || !resource.owner->retired();
     // Written in another version, it has not been given yet what its stored version adds by default when it is read.
-    if (resource.custom && resource.kind != resource.storage) shareable = false;
+    if (resource.custom && resource.kind != &stored) shareable = false;
     return shareable ? object::DocumentPtr(context.work) : nullptr;
   };
 }
@@ -49,7 +51,7 @@ bool IsTooLarge(std::string_view key, const Bytes& bytes) { return bytes.size() 
 
 // The bytes to store. An object that is too large goes without its managed fields if that helps (but an apply needs them).
 Result<Bytes> EncodeWithinLimit(RequestContext& context, std::string_view key, Value& object) {
-  const schema::Kind& kind = context.storage();
+  const schema::Kind& kind = StoredKind(*context.resource);
   TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), kind, object, context.resource->custom));
   if (!IsTooLarge(key, bytes)) return bytes;
   bool applies = context.request.headers.Get("Content-Type").starts_with("application/apply-patch");
@@ -62,8 +64,15 @@ Result<Bytes> EncodeWithinLimit(RequestContext& context, std::string_view key, V
   return Fail(Status(500, "", "etcdserver: request is too large"));
 }
 
-Answer AnswerCommitted(RequestContext& context, const cache::CommitResult& result, int code) {
-  return Answer{code, context.work, context.work->root(), &context.storage(), result.entry};
+// What was stored, as the request sees it. Read back through the webhook where one converts.
+Task<Result<Answer>> AnswerCommitted(RequestContext& context, cache::CommitResult result, int code) {
+  if (&StoredKind(*context.resource) == &context.storage()) {
+    co_return Answer{code, context.work, context.work->root(), &context.storage(), result.entry};
+  }
+  auto view = ViewOf(context.parts, *context.resource, result.entry);
+  CO_TRY_ASSIGN(cache::EntryPtr shown, co_await std::move(view));
+  CO_TRY_ASSIGN(object::DocumentPtr document, shown->document());
+  co_return Answer{code, document, document->root(), &context.storage(), shown};
 }
 
 }  // namespace
@@ -136,13 +145,15 @@ Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::Writ
     if (context.parts.cache.Get(key)) co_return Fail(AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name));
     co_return AnswerWith(context, object, 201);
   }
-  CO_TRY_ASSIGN(Value stored, WorkingToStored(context.arena(), *context.resource, object));
+  auto convert = ToStoredForm(context, object);
+  CO_TRY_ASSIGN(Value stored, co_await std::move(convert));
   CO_TRY_ASSIGN(Bytes bytes, EncodeWithinLimit(context, key, stored));
   store::Write write{key, std::move(bytes), store::Expectation::Absent(), std::move(info)};
   auto commit = CommitWrite(context, kind, "create", std::move(write), MakeDocument(context, stored));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
   if (!result.committed) co_return Fail(AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name));
-  co_return AnswerCommitted(context, result, 201);
+  auto answer = AnswerCommitted(context, std::move(result), 201);
+  co_return co_await std::move(answer);
 }
 
 Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::string name, store::WriteInfo info, bool dry_run,
@@ -150,7 +161,8 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
   const schema::Kind& kind = context.storage();
   std::string key = StorageKey(kind, ns, name);
   for (int attempt = 0; attempt < kUpdateAttempts; ++attempt) {
-    cache::EntryPtr entry = context.parts.cache.Get(key);
+    auto view = ViewOf(context.parts, *context.resource, context.parts.cache.Get(key));
+    CO_TRY_ASSIGN(cache::EntryPtr entry, co_await std::move(view));
     object::DocumentPtr document;
     Value current;
     if (entry) {
@@ -165,8 +177,9 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
     store::Write write{key, std::nullopt, entry ? store::Expectation::At(entry->revision()) : store::Expectation::Absent(), info};
     Value stored;
     if (decision.action == UpdateDecision::Action::kStore) {
-      CO_TRY_ASSIGN(stored, WorkingToStored(context.arena(), *context.resource, decision.object));
-      CO_TRY_ASSIGN(write.value, dry_run ? EncodeStored(context.arena(), kind, stored, context.resource->custom)
+      auto convert = ToStoredForm(context, decision.object);
+      CO_TRY_ASSIGN(stored, co_await std::move(convert));
+      CO_TRY_ASSIGN(write.value, dry_run ? EncodeStored(context.arena(), StoredKind(*context.resource), stored, context.resource->custom)
                                          : EncodeWithinLimit(context, key, stored));
       if (entry && *write.value == entry->stored()) co_return Answer{200, document, document->root(), &kind, entry};
     }
@@ -177,7 +190,10 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
     auto commit = CommitWrite(context, kind, removes ? "delete" : "update", std::move(write), std::move(maker));
     CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
     if (result.committed && removes) co_return AnswerWith(context, decision.object, code);
-    if (result.committed) co_return AnswerCommitted(context, result, code);
+    if (result.committed) {
+      auto answer = AnswerCommitted(context, std::move(result), code);
+      co_return co_await std::move(answer);
+    }
     auto settle = WaitForRival(context, result);
     CO_TRY(co_await std::move(settle));
   }

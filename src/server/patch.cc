@@ -122,13 +122,15 @@ Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& 
   }
   Value object;
   if (patch.kind == PatchKind::kApply) {
-    CO_TRY_ASSIGN(object, ApplyConfiguration(context, live, patch.patch, patch.manager, context.info.subresource,
-                                             patch.query.force.value_or(false)));
+    auto apply = ApplyConfiguration(context, live, patch.patch, patch.manager, context.info.subresource,
+                                    patch.query.force.value_or(false));
+    CO_TRY_ASSIGN(object, co_await std::move(apply));
     CO_TRY(ReportDuplicateKeys(context, patch));
   } else {
     if (!current) co_return Fail(context.NotFound(context.info.name));
     CO_TRY_ASSIGN(PatchedObject patched, ApplyPatch(context, patch, kind, live));
-    object = TrackUpdate(context, live, patched.object, patch.manager, context.info.subresource, patched.resets_managed_fields);
+    auto track = TrackUpdateOf(context, live, patched.object, patch.manager, context.info.subresource, patched.resets_managed_fields);
+    object = co_await std::move(track);
   }
   if (!current && !MetadataString(object, "uid").empty()) {
     co_return Fail(ConflictError(kind.gvk.group, kind.plural, context.info.name,

@@ -7,6 +7,7 @@
 #include "server/metadata.h"
 #include "server/options.h"
 #include "server/selection.h"
+#include "server/views.h"
 #include "server/verbs.h"
 
 namespace homeostat::server {
@@ -111,6 +112,13 @@ cache::Snapshot Pinned(const RequestContext& context, std::string_view ns, std::
   return snapshot;
 }
 
+// Selectors are asked of what the request's version shows.
+Task<Result<std::vector<cache::EntryPtr>>> ViewsToSelect(RequestContext& context, const Selection& selection, std::vector<cache::EntryPtr> entries) {
+  if (selection.Everything()) co_return entries;
+  auto views = ViewsOf(context.parts, *context.resource, std::move(entries));
+  co_return co_await std::move(views);
+}
+
 Task<Result<Page>> ContinuePage(RequestContext& context, ListQuery query, Selection selection, std::string prefix) {
   if (!query.resource_version.empty() && query.resource_version != "0") {
     co_return Fail(BadRequestError("specifying resource version is not allowed when using continue"));
@@ -126,6 +134,8 @@ Task<Result<Page>> ContinuePage(RequestContext& context, ListQuery query, Select
     if (!listed) co_return Fail(listed.error());
     snapshot = *std::move(listed);
   }
+  auto views = ViewsToSelect(context, selection, std::move(snapshot.entries));
+  CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));
   size_t start = LowerBound(snapshot.entries, prefix + token.start_key);
   co_return TakePage(selection, snapshot.entries, start, query.limit, prefix, snapshot.revision);
 }
@@ -141,6 +151,8 @@ Task<Result<Page>> FirstPage(RequestContext& context, ListQuery query, Selection
   if (exact) {
     auto list = context.parts.cache.ListAt(prefix, asked);
     CO_TRY_ASSIGN(cache::Snapshot snapshot, co_await std::move(list));
+    auto views = ViewsToSelect(context, selection, std::move(snapshot.entries));
+    CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));
     co_return TakePage(selection, snapshot.entries, 0, query.limit, prefix, asked);
   }
   // From any version the whole list is given, whatever the limit, as upstream's cache does.
@@ -151,6 +163,8 @@ Task<Result<Page>> FirstPage(RequestContext& context, ListQuery query, Selection
   } else {
     snapshot = context.parts.cache.List(prefix);
   }
+  auto views = ViewsToSelect(context, selection, std::move(snapshot.entries));
+  CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));
   co_return TakePage(selection, snapshot.entries, 0, limit, prefix, snapshot.revision);
 }
 
@@ -166,6 +180,10 @@ Task<Result<http::Response>> GetObject(RequestContext& context) {
   }
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
   if (!entry) co_return Fail(context.NotFound(context.info.name));
+  if (context.resource->conversion != nullptr) {
+    auto view = ViewOf(context.parts, *context.resource, entry);
+    CO_TRY_ASSIGN(entry, co_await std::move(view));
+  }
   CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
   Answer answer{200, document, document->root(), &context.storage(), entry};
   co_return EncodeAnswer(context, answer);
@@ -178,6 +196,8 @@ Task<Result<http::Response>> ListObjects(RequestContext& context) {
   auto take = query.continue_token.empty() ? FirstPage(context, query, selection, prefix)
                                            : ContinuePage(context, query, selection, prefix);
   CO_TRY_ASSIGN(Page page, co_await std::move(take));
+  auto views = ViewsOf(context.parts, *context.resource, std::move(page.entries));
+  CO_TRY_ASSIGN(page.entries, co_await std::move(views));
   co_return EncodeList(context, page.entries, page.meta);
 }
 

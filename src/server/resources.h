@@ -16,6 +16,8 @@
 
 namespace homeostat::server {
 
+class Conversion;
+
 // What a kind that is made at run time belongs to.
 class KindOwner {
  public:
@@ -36,14 +38,16 @@ class KindOwner {
 // A kind in one served version.
 struct Resource {
   const schema::Kind* kind = nullptr;      // of this version
-  const schema::Kind* storage = nullptr;   // of the version that is stored; the same object where there is one version
+  const schema::Kind* storage = nullptr;   // of the version that entries are read in; the same object where there is one version
   // The version in which writes are checked: the stored one of built-in kinds, the request's own of custom ones.
   const schema::Kind* working = nullptr;
   const kinds::Behaviour* behaviour = nullptr;  // of the working kind
   std::shared_ptr<const KindOwner> owner;  // keeps custom kinds alive; null for built-in ones
   bool custom = false;
   bool terminating = false;                // its definition is being deleted: nothing new is made
-  bool converted_elsewhere = false;        // between versions by somebody else's webhook
+  // Set if a webhook converts between versions: then nothing is converted but in views.h, and to all else the kind is stored as
+  // it is (storage is the kind itself). The owner keeps it.
+  Conversion* conversion = nullptr;
   bool namespaced() const { return kind->namespaced; }
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "server/body.h"
+#include "server/custom/conversion.h"
 
 namespace homeostat::server {
 
@@ -31,6 +32,9 @@ std::vector<const schema::Kind*> ServedResources::SharingStore(const schema::Kin
 
 Result<Value> ServedResources::Convert(object::Arena& arena, const Value& object, const schema::Kind& from, const schema::Kind& to) const {
   if (&from == &to || from.gvk == to.gvk) return object;
+  if (IsConvertedElsewhere(from, to)) {
+    return Fail(InternalError(from.gvk.ApiVersion() + ", Kind=" + std::string(from.gvk.kind) + " is converted by a webhook, which is not asked here"));
+  }
   const Resource* source = Find(from);
   const Resource* target = Find(to);
   Value stored = object;
@@ -39,6 +43,22 @@ Result<Value> ServedResources::Convert(object::Arena& arena, const Value& object
   }
   if (target == nullptr || target->storage->gvk == to.gvk) return stored;
   return FromStorage(arena, *target, stored);
+}
+
+bool ServedResources::IsConvertedElsewhere(const schema::Kind& from, const schema::Kind& to) const {
+  if (from.gvk == to.gvk) return false;
+  const Resource* resource = Find(from);
+  return resource != nullptr && resource->conversion != nullptr;
+}
+
+Task<Result<Value>> ServedResources::ConvertElsewhere(object::Arena& arena, Value object, const schema::Kind& from, const schema::Kind& to) const {
+  if (!IsConvertedElsewhere(from, to)) co_return Convert(arena, object, from, to);
+  const Resource resource = *Find(from);  // its definition may go meanwhile
+  std::vector<Conversion::Item> items{{object, &from}};
+  auto convert = resource.conversion->Convert(caller_, std::move(items), to);
+  CO_TRY_ASSIGN(std::vector<object::OwnedValue> converted, co_await std::move(convert));
+  arena.Keep(converted.front().document);
+  co_return converted.front().value;
 }
 
 Result<Value> ServedResources::Default(object::Arena& arena, const Value& object, const schema::Kind& kind) const {

@@ -5,16 +5,24 @@
 #include "homeostat/schema/defaults.h"
 #include "server/resources.h"
 
+namespace homeostat::callout {
+class Caller;
+}
+
 namespace homeostat::server {
 
 // Everything must outlive it. Loop only.
 class ServedResources final : public admission::ServedKinds {
  public:
-  // defaults: of built-in kinds.
-  ServedResources(const Resources& resources, const schema::Defaults& defaults) : resources_(resources), defaults_(defaults) {}
+  // defaults: of built-in kinds. caller: of the webhooks of definitions.
+  ServedResources(const Resources& resources, const schema::Defaults& defaults, callout::Caller& caller)
+      : resources_(resources), defaults_(defaults), caller_(caller) {}
   std::vector<const schema::Kind*> SharingStore(const schema::Kind& kind) const override;
   Result<object::Value> Convert(object::Arena& arena, const object::Value& object, const schema::Kind& from,
                                 const schema::Kind& to) const override;
+  bool IsConvertedElsewhere(const schema::Kind& from, const schema::Kind& to) const override;
+  Task<Result<object::Value>> ConvertElsewhere(object::Arena& arena, object::Value object, const schema::Kind& from,
+                                               const schema::Kind& to) const override;
   Result<object::Value> Default(object::Arena& arena, const object::Value& object, const schema::Kind& kind) const override;
 
  private:
@@ -22,6 +30,7 @@ class ServedResources final : public admission::ServedKinds {
 
   const Resources& resources_;
   const schema::Defaults& defaults_;
+  callout::Caller& caller_;
 };
 
 }  // namespace homeostat::server

@@ -24,7 +24,8 @@ Task<Result<Value>> ComputeFromBody(RequestContext& context, Value body, std::st
   } else if (!MetadataString(body, "resourceVersion").empty()) {
     co_return Fail(context.NotFound(context.info.name));
   }
-  Value tracked = TrackUpdate(context, live, body, manager, context.info.subresource, context.resets_managed_fields);
+  auto track = TrackUpdateOf(context, live, body, manager, context.info.subresource, context.resets_managed_fields);
+  Value tracked = co_await std::move(track);
   co_return ToWorking(arena, *context.resource, tracked);
 }
 

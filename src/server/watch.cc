@@ -16,6 +16,7 @@
 #include "server/selection.h"
 #include "server/table.h"
 #include "server/verbs.h"
+#include "server/views.h"
 
 namespace homeostat::server {
 namespace {
@@ -80,6 +81,8 @@ class WatchBody : public http::BodyReader {
 
  private:
   Result<void> AppendEvent(std::string& out, const cache::WatchEvent& event);
+  // The events with what they tell of as the request's version shows it.
+  Task<Result<std::vector<cache::WatchEventPtr>>> InRequestVersion(std::vector<cache::WatchEventPtr> events);
   Result<bool> Matches(const cache::EntryPtr& entry);
   bool IsRetired() const;
   Duration TimeLeft(MonotonicTime now) const;
@@ -166,6 +169,26 @@ Result<void> WatchBody::AppendEvent(std::string& out, const cache::WatchEvent& e
   return AppendTree(out, "DELETED", document, left);
 }
 
+Task<Result<std::vector<cache::WatchEventPtr>>> WatchBody::InRequestVersion(std::vector<cache::WatchEventPtr> events) {
+  bool selects = !state_.selection.Everything();
+  std::vector<cache::EntryPtr> entries;
+  for (const auto& event : events) {
+    entries.push_back(event->current);
+    entries.push_back(event->deleted);
+    entries.push_back(selects ? event->previous : nullptr);
+  }
+  auto convert = ViewsOf(state_.parts, state_.resource, std::move(entries));
+  CO_TRY_ASSIGN(std::vector<cache::EntryPtr> views, co_await std::move(convert));
+  for (size_t i = 0; i < events.size(); ++i) {
+    auto shown = std::make_shared<cache::WatchEvent>(*events[i]);
+    shown->current = views[3 * i];
+    shown->deleted = views[3 * i + 1];
+    if (selects) shown->previous = views[3 * i + 2];
+    events[i] = std::move(shown);
+  }
+  co_return events;
+}
+
 Duration WatchBody::TimeLeft(MonotonicTime now) const {
   MonotonicTime until = state_.bookmarks ? std::min(state_.end, state_.next_bookmark) : state_.end;
   return until > now ? until - now : Duration(0);
@@ -184,6 +207,11 @@ Task<Result<Bytes>> WatchBody::Read() {
     auto next = state_.watcher->Next(TimeLeft(now));
     auto events = co_await std::move(next);
     if (IsRetired()) break;
+    if (events && state_.resource.conversion != nullptr) {
+      auto convert = InRequestVersion(*std::move(events));
+      events = co_await std::move(convert);
+      if (IsRetired()) break;
+    }
     if (!events) {
       AppendError(out, events.error());
       break;
@@ -211,6 +239,8 @@ Task<Result<uint64_t>> AppendInitialEvents(WatchBody& body, std::string prefix, 
     CO_TRY(co_await std::move(wait));
   }
   cache::Snapshot snapshot = state.parts.cache.List(prefix);
+  auto views = ViewsOf(state.parts, state.resource, std::move(snapshot.entries));
+  CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));
   for (const cache::EntryPtr& entry : snapshot.entries) {
     if (!state.selection.Everything()) {
       CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());

@@ -92,16 +92,44 @@ const std::deque<Place>& Attributes::equivalents() {
   return *equivalents_;
 }
 
+bool Attributes::IsOfResource(const Place& place) const {
+  return place.kind == place.resource_kind->gvk && place.resource_kind->plural == request_.kind.plural;
+}
+
+Value Attributes::FormOf(const Value& converted, const Place& place) const {
+  object::Arena& arena = request_.arena();
+  std::string_view api_version = arena.Copy(place.kind.ApiVersion());
+  return schema::ToJsonForm(arena, *place.type, schema::WithTypeMeta(arena, *place.type, converted, api_version, place.kind.kind));
+}
+
+Task<Result<void>> Attributes::Prepare(const Place& place) {
+  for (const auto& known : versions_) if (known.first == &place) co_return Result<void>();
+  bool elsewhere = place.type != nullptr && IsOfResource(place) && served_.IsConvertedElsewhere(request_.kind, *place.resource_kind);
+  if (!elsewhere) co_return Result<void>();
+  VersionedObjects objects;
+  if (request_.object) {
+    auto convert = served_.ConvertElsewhere(request_.arena(), request_.object, request_.kind, *place.resource_kind);
+    CO_TRY_ASSIGN(Value converted, co_await std::move(convert));
+    objects.object = FormOf(converted, place);
+  }
+  if (request_.old_object) {
+    auto convert = served_.ConvertElsewhere(request_.arena(), request_.old_object, request_.kind, *place.resource_kind);
+    CO_TRY_ASSIGN(Value converted, co_await std::move(convert));
+    objects.old_object = FormOf(converted, place);
+  }
+  objects.request = RequestValue(place);
+  versions_.emplace_back(&place, objects);
+  co_return Result<void>();
+}
+
 Result<Value> Attributes::VersionOf(const Value& object, const Place& place) const {
   if (!object || place.type == nullptr) return Value();
   Value converted = object;
   object::Arena& arena = request_.arena();
-  bool of_resource = place.kind == place.resource_kind->gvk && place.resource_kind->plural == request_.kind.plural;
-  if (of_resource) {
+  if (IsOfResource(place)) {
     TRY_ASSIGN(converted, served_.Convert(arena, object, request_.kind, *place.resource_kind));
   }
-  std::string_view api_version = arena.Copy(place.kind.ApiVersion());
-  return schema::ToJsonForm(arena, *place.type, schema::WithTypeMeta(arena, *place.type, converted, api_version, place.kind.kind));
+  return FormOf(converted, place);
 }
 
 Result<VersionedObjects> Attributes::In(const Place& place) {

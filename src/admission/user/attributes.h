@@ -57,6 +57,8 @@ class Attributes {
   // The other places at which the same request could have been made, in their order of preference; kept with the attributes.
   const std::deque<Place>& equivalents();
 
+  // Has what only a webhook converts ready for In. The place must be one of this class's.
+  Task<Result<void>> Prepare(const Place& place);
   // Made once a place. The place must be one of this class's.
   Result<VersionedObjects> In(const Place& place);
 
@@ -65,7 +67,9 @@ class Attributes {
 
  private:
   Place PlaceAt(const schema::Kind& kind) const;
+  bool IsOfResource(const Place& place) const;
   Result<object::Value> VersionOf(const object::Value& object, const Place& place) const;
+  object::Value FormOf(const object::Value& converted, const Place& place) const;
   object::Value RequestValue(const Place& place) const;
 
   const Request& request_;

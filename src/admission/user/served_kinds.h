@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "homeostat/base/result.h"
+#include "homeostat/base/task.h"
 #include "homeostat/object/value.h"
 #include "homeostat/schema/kind.h"
 
@@ -19,6 +20,15 @@ class ServedKinds {
   // An object of one of those kinds as one of another. New values go to the arena.
   virtual Result<object::Value> Convert(object::Arena& arena, const object::Value& object, const schema::Kind& from,
                                         const schema::Kind& to) const = 0;
+  // Whether only the webhook of a definition brings objects from the one to the other: Convert refuses then, ConvertElsewhere asks it.
+  virtual bool IsConvertedElsewhere(const schema::Kind& from, const schema::Kind& to) const {
+    static_cast<void>(from), static_cast<void>(to);
+    return false;
+  }
+  virtual Task<Result<object::Value>> ConvertElsewhere(object::Arena& arena, object::Value object, const schema::Kind& from,
+                                                       const schema::Kind& to) const {
+    co_return Convert(arena, object, from, to);
+  }
   // The object with the defaults of its kind.
   virtual Result<object::Value> Default(object::Arena& arena, const object::Value& object, const schema::Kind& kind) const = 0;
 };

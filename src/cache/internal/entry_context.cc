@@ -5,7 +5,16 @@ namespace homeostat::cache {
 Entry::Entry(store::Record record, std::shared_ptr<internal::EntryContext> context)
     : record_(std::move(record)), context_(std::move(context)) {}
 Entry::~Entry() { context_->Forget(*this); }
-Result<object::DocumentPtr> Entry::document() const { return context_->Document(*this); }
+Result<object::DocumentPtr> Entry::document() const {
+  if (shown_) return shown_;
+  return context_->Document(*this);
+}
+EntryPtr Entry::Showing(object::DocumentPtr document) const {
+  auto entry = std::make_shared<Entry>(record_, context_);
+  entry->shown_ = document;
+  entry->document_ = std::move(document);
+  return entry;
+}
 Result<Bytes> Entry::Encoding(std::string_view name,
                               const std::function<Result<Bytes>(const object::Value&)>& make) const {
   return context_->Encoding(*this, name, make);
@@ -54,6 +63,7 @@ object::DocumentPtr EntryContext::FindDocument(const Entry& entry) {
 }
 
 Result<object::DocumentPtr> EntryContext::Document(const Entry& entry) {
+  if (entry.shown_) return entry.shown_;
   if (auto document = FindDocument(entry)) return document;
   auto decoder = FindDecoder(entry.key());
   if (!decoder || !*decoder) return Fail(InternalError("nothing decodes the stored object " + entry.key()));

@@ -10,6 +10,7 @@
 #include "kinds/apiextensions/custom_resource.h"
 #include "kinds/apiextensions/object_rules.h"
 #include "server/body.h"
+#include "server/custom/conversion.h"
 #include "server/metadata.h"
 
 namespace homeostat::server {
@@ -61,7 +62,7 @@ std::string DefaultDeprecation(const Value& spec, std::string_view version) {
 
 }  // namespace
 
-std::shared_ptr<const Definition> Definition::Read(cache::EntryPtr entry) {
+std::shared_ptr<const Definition> Definition::Read(Runtime& runtime, cache::EntryPtr entry) {
   auto document = entry->document();
   if (!document) return nullptr;
   Value object = (*document)->root(), spec = object.Get("spec"), accepted = object.Path({"status", "acceptedNames"});
@@ -75,6 +76,7 @@ std::shared_ptr<const Definition> Definition::Read(cache::EntryPtr entry) {
   for (const Value& version : spec.Get("versions").items()) definition->ReadVersion(spec, version);
   if (definition->storage_ == nullptr) return nullptr;
   for (Version& version : definition->versions_) definition->SetRules(version);
+  definition->ReadConversion(runtime, spec.Get("conversion"));
   std::string text = definition->uid_ + object::JsonText(spec) + object::JsonText(accepted);
   definition->fingerprint_ = Sha256(text) + (definition->terminating_ ? "/terminating" : "");
   return definition;
@@ -91,7 +93,16 @@ void Definition::ReadNames(const Value& spec, const Value& names) {
   for (const Value& name : names.Get("categories").items()) categories_.push_back(Keep(name.AsString()));
   namespaced_ = spec.Get("scope").AsString() == "Namespaced";
   preserve_unknown_fields_ = spec.Get("preserveUnknownFields").AsBool();
-  webhook_ = spec.Path({"conversion", "strategy"}).AsString() == "Webhook";
+}
+
+void Definition::ReadConversion(Runtime& runtime, const Value& conversion) {
+  if (conversion.Get("strategy").AsString() != "Webhook") return;
+  auto find = [this](std::string_view name) -> const schema::Kind* {
+    Load();
+    const Version* version = FindVersion(name);
+    return version == nullptr ? nullptr : &version->kind;
+  };
+  conversion_ = std::make_shared<Conversion>(runtime, conversion.Get("webhook"), find, storage_->kind);
 }
 
 void Definition::ReadVersion(const Value& spec, const Value& source) {
@@ -226,12 +237,12 @@ const Definition::Version* Definition::FindVersion(std::string_view name) const 
 Resource Definition::ResourceOf(const Version& version) const {
   Resource resource;
   resource.kind = resource.working = &version.kind;
-  resource.storage = &storage_->kind;
+  resource.storage = conversion_ ? &version.kind : &storage_->kind;
   resource.behaviour = &kinds::kCustomResource;
   resource.owner = shared_from_this();
   resource.custom = true;
   resource.terminating = terminating_;
-  resource.converted_elsewhere = webhook_;
+  resource.conversion = conversion_.get();
   return resource;
 }
 
@@ -262,14 +273,12 @@ Result<object::DocumentPtr> Definition::Decode(const Bytes& stored, uint64_t rev
   report.collect = false;
   TRY_ASSIGN(Value object, schema::Conform(arena, untyped, *written->kind.type, report));
   TRY_ASSIGN(object, defaults_.Apply(arena, *written->kind.type, object));
-  if (written != storage_) {
-    if (webhook_) return Fail(ConversionWebhookError(written->kind, storage_->kind));
-    object = kinds::kCustomResource.convert(arena, object, written->kind, storage_->kind);
-  }
+  const Version* shown = conversion_ ? written : storage_;
+  if (written != shown) object = kinds::kCustomResource.convert(arena, object, written->kind, shown->kind);
   if (object.Path({"metadata", "generation"}).AsInt() == 0) {
-    object = SetMetadata(arena, *storage_->kind.type, object, "generation", Value::Int(1));
+    object = SetMetadata(arena, *shown->kind.type, object, "generation", Value::Int(1));
   }
-  object = SetMetadata(arena, *storage_->kind.type, object, "resourceVersion", Value::String(arena, std::to_string(revision)));
+  object = SetMetadata(arena, *shown->kind.type, object, "resourceVersion", Value::String(arena, std::to_string(revision)));
   document->set_root(object);
   return object::DocumentPtr(document);
 }

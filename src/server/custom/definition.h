@@ -21,8 +21,8 @@ namespace homeostat::server {
 // requests and watches that began while it was current.
 class Definition : public KindOwner, public std::enable_shared_from_this<Definition> {
  public:
-  // Reads a stored definition; null if it has no accepted names or no storage version yet, so that nothing can be served.
-  static std::shared_ptr<const Definition> Read(cache::EntryPtr entry);
+  // Reads a stored definition; runtime: of the calls to its webhook. Null if it has no accepted names or no storage version yet, so that nothing can be served.
+  static std::shared_ptr<const Definition> Read(Runtime& runtime, cache::EntryPtr entry);
 
   void Load() const override;
   const schema::Defaults& defaults() const override { return defaults_; }
@@ -38,7 +38,8 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
   std::vector<Resource> Resources() const;
   // Of the storage version, served or not: what its instances are removed through.
   Resource StorageResource() const;
-  // The tree of stored bytes, whichever version they were stored in, in the storage version.
+  // The tree of stored bytes, whichever version they were stored in, in the storage version; as it was stored if a webhook
+  // converts.
   Result<object::DocumentPtr> Decode(const Bytes& stored, uint64_t revision) const;
   // True if another stored state of it means the same to clients, so that this one can stay.
   bool SameAs(const Definition& other) const { return fingerprint_ == other.fingerprint_; }
@@ -72,6 +73,7 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
   void ReadSubresources(Version& version, const object::Value& subresources);
   void ReadColumns(Version& version, const object::Value& columns);
   void SetRules(Version& version);
+  void ReadConversion(Runtime& runtime, const object::Value& conversion);
   static void MakeListType(const Version& version);
   const Version* FindVersion(std::string_view name) const;
   Resource ResourceOf(const Version& version) const;
@@ -83,7 +85,8 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
   std::string group_, plural_, uid_, fingerprint_, storage_prefix_;
   std::string_view singular_, kind_, list_kind_;
   std::vector<std::string_view> short_names_, categories_;
-  bool namespaced_ = true, terminating_ = false, preserve_unknown_fields_ = false, webhook_ = false;
+  bool namespaced_ = true, terminating_ = false, preserve_unknown_fields_ = false;
+  std::shared_ptr<Conversion> conversion_;  // null unless a webhook converts
   schema::Defaults defaults_;
   mutable std::once_flag loaded_;
 };

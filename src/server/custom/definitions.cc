@@ -63,7 +63,7 @@ void Definitions::Start() {
 void Definitions::Observe(const cache::WatchEvent& event) { Update(event.key().substr(kPrefix.size()), event.current); }
 
 void Definitions::Update(const std::string& name, const cache::EntryPtr& entry) {
-  std::shared_ptr<const Definition> next = entry ? Definition::Read(entry) : nullptr;
+  std::shared_ptr<const Definition> next = entry ? Definition::Read(parts_.runtime, entry) : nullptr;
   Served& served = served_[name];
   std::shared_ptr<const Definition> before = served.definition;
   if (before == nullptr || next == nullptr || !next->SameAs(*before)) {

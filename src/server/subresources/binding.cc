@@ -3,6 +3,7 @@
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/object/time.h"
+#include "server/admission_requests.h"
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"
@@ -94,7 +95,8 @@ Task<Result<http::Response>> HandleBinding(RequestContext& context) {
   }
   CO_TRY(CheckTarget(binding));
   kinds::RuleContext rules = context.Rules(query.dry_run, "binding");
-  admission::Request admit{admission::Operation::kCreate, *pods->storage, "binding", context.info.ns, name, body, Value(), Value(), rules};
+  admission::Request admit{admission::Operation::kCreate, *pods->storage, "binding", context.info.ns, name, body, Value(),
+                           WriteOptionsValue(context, admission::Operation::kCreate, query.dry_run), rules};
   auto mutate = context.parts.admission.Mutate(admit);
   CO_TRY_ASSIGN(admit.object, co_await std::move(mutate));
   auto validate = context.parts.admission.Validate(admit);

@@ -7,6 +7,7 @@
 #include "homeostat/api/policy/v1.h"
 #include "homeostat/api/policy/v1_builders.h"
 #include "homeostat/object/selectors.h"
+#include "server/admission_requests.h"
 #include "server/change.h"
 #include "server/delete.h"
 #include "server/metadata.h"
@@ -308,7 +309,7 @@ Result<Wish> ReadWish(RequestContext& context, const Eviction& eviction, const W
 Task<Result<void>> Admit(RequestContext& context, Value eviction, bool dry_run) {
   kinds::RuleContext rules = context.Rules(dry_run, "eviction");
   admission::Request request{admission::Operation::kCreate, context.storage(), "eviction", context.info.ns, context.info.name,
-                             eviction, Value(), Value(), rules};
+                             eviction, Value(), WriteOptionsValue(context, admission::Operation::kCreate, dry_run), rules};
   auto mutate = context.parts.admission.Mutate(request);
   CO_TRY(co_await std::move(mutate));
   auto validate = context.parts.admission.Validate(request);

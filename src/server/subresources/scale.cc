@@ -14,6 +14,7 @@
 #include "server/metadata.h"
 #include "server/patch.h"
 #include "server/subresources/review.h"
+#include "server/views.h"
 
 namespace homeostat::server {
 namespace {
@@ -202,7 +203,8 @@ Result<void> CheckReplicasExist(const RequestContext& context, const schema::Sub
 }
 
 Task<Result<http::Response>> GetScale(RequestContext& context, const schema::Subresource& sub) {
-  cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
+  auto view = ViewOf(context.parts, *context.resource, context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name)));
+  CO_TRY_ASSIGN(cache::EntryPtr entry, co_await std::move(view));
   if (!entry) co_return Fail(context.NotFound(context.info.name));
   CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
   CO_TRY(CheckReplicasExist(context, sub, document->root()));

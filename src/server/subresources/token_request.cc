@@ -7,6 +7,7 @@
 #include "homeostat/base/ids.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
+#include "server/admission_requests.h"
 #include "server/metadata.h"
 #include "server/subresources/review.h"
 #include "server/subresources/subresources.h"
@@ -125,7 +126,7 @@ Value Completed(RequestContext& context, const v1::TokenRequest& request, const 
 
 admission::Request AdmissionOf(RequestContext& context, kinds::RuleContext& rules, Value request) {
   return admission::Request{admission::Operation::kCreate, context.storage(), "token", context.info.ns, context.info.name,
-                            request, Value(), Value(), rules};
+                            request, Value(), WriteOptionsValue(context, admission::Operation::kCreate, rules.dry_run), rules};
 }
 
 // Admission that changes sees the request as it was sent: a node gets tokens for its own pods, and for their audiences, only.
