@@ -63,6 +63,34 @@ TEST(JsonPatch, Operations) {
   }
 }
 
+TEST(JsonPatch, SaysWhyItDoesNotApply) {
+  struct Case {
+    const char *patch, *why;
+    bool test_failed;
+  };
+  const Case kCases[] = {
+      {R"([{"op":"add","path":"/b/c","value":1}])", "add operation does not apply: doc is missing path: \"/b/c\": missing value", false},
+      {R"([{"op":"add","path":"/l/5","value":1}])", "error in add for path: '/l/5': Unable to access invalid index: 5: invalid index referenced", false},
+      {R"([{"op":"add","path":"/l/x","value":1}])",
+       "error in add for path: '/l/x': value was not a proper array index: 'x': strconv.Atoi: parsing \"x\": invalid syntax", false},
+      {R"([{"op":"remove","path":"/b"}])", "error in remove for path: '/b': Unable to remove nonexistent key: b: missing value", false},
+      {R"([{"op":"replace","path":"/l/7","value":1}])", "replace operation does not apply: doc is missing key: /l/7: missing value", false},
+      {R"([{"op":"copy","from":"/b/c","path":"/d"}])", "copy operation does not apply: doc is missing from path: /b/c: missing value", false},
+      {R"([{"op":"move","from":"/b","path":"/d"}])", "error in move for path: 'b': Unable to remove nonexistent key: b: missing value", false},
+      {R"([{"op":"test","path":"/a","value":2}])", "testing value /a failed: test failed", true},
+      {R"([{"op":"strange","path":"/a"}])", "Unexpected kind: strange", false},
+  };
+  for (const Case& test : kCases) {
+    Arena arena;
+    JsonPatchFault fault;
+    JsonPatchOptions options;
+    options.fault = &fault;
+    EXPECT_FALSE(ApplyJsonPatch(arena, Parse(arena, R"({"a":1,"l":[1]})"), Parse(arena, test.patch), options)) << test.patch;
+    EXPECT_EQ(fault.text, test.why) << test.patch;
+    EXPECT_EQ(fault.test_failed, test.test_failed) << test.patch;
+  }
+}
+
 TEST(JsonPatch, ThatIsNone) {
   struct Case {
     const char* patch;

@@ -41,6 +41,38 @@ std::string NamesFault(const cel::Value& value) {
   return why.empty() ? why : "type mismatch: " + why;
 }
 
+// Upstream hands values of the language that JSON has no form for on to the merge as they are, which can't tell what they are: the
+// first such value, or "". In patches they become texts.
+std::string UnfitValue(const cel::Value& value, const std::string& path) {
+  std::string place = path.empty() ? "." : path;
+  if (value.IsBytes()) {
+    std::string octets;
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    for (unsigned char c : value.text()) {
+      octets += octets.empty() ? "0x" : ", 0x";
+      if (c >= 16) octets += kDigits[c / 16];
+      octets += kDigits[c % 16];
+    }
+    return place + ": expected string, got &value.valueUnstructured{Value:[]uint8{" + octets + "}}";
+  }
+  if (value.IsDuration()) {
+    return place + ": expected string, got &value.valueUnstructured{Value:" + std::to_string(value.nanoseconds()) + "}";
+  }
+  if (value.IsTimestamp()) return place + ": expected any scalar, got &{" + cel::ToText(value) + "}";
+  if (value.IsList()) {
+    for (uint64_t i = 0; i < value.list().size(); ++i) {
+      if (std::string why = UnfitValue(value.list().At(i), path + "[" + std::to_string(i) + "]"); !why.empty()) return why;
+    }
+  }
+  if (value.IsMap()) {
+    for (uint64_t i = 0; i < value.map().size(); ++i) {
+      std::string name(value.map().KeyAt(i).text());
+      if (std::string why = UnfitValue(value.map().ValueAt(i), path + "." + name); !why.empty()) return why;
+    }
+  }
+  return {};
+}
+
 std::string Joined(const std::vector<std::string>& texts) {
   std::string joined;
   for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
@@ -62,6 +94,9 @@ bool IsDescribed(const Attributes& attributes, const Place& place) {
 Outcome ApplyConfiguration(const Attributes& attributes, const Place& place, const Value& object, const cel::Value& made) {
   object::Arena& arena = attributes.request().arena();
   if (std::string why = NamesFault(made); !why.empty()) return Fault(why);
+  if (std::string why = UnfitValue(made, ""); !why.empty()) {
+    return Fault("error applying patch: failed to convert patch object to typed object: " + why);
+  }
   cel::JsonResult json = cel::ToJson(arena, made);
   if (!json.error.empty()) return Fault(json.error);
   object::ObjectBuilder named(arena, json.value);

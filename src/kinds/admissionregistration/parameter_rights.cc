@@ -86,8 +86,8 @@ void CheckMayUseParamRef(const RuleContext& context, const Value& binding, Field
   if (!policy) {
     why = "unable to get policy " + name + all;
   } else if (target.unresolved) {
-    why = "unable to resolve paramKind &ParamKind{APIVersion:" + std::string(kind.Get("apiVersion").AsString()) +
-          ",Kind:" + std::string(kind.Get("kind").AsString()) + ",}" + all;
+    why = "unable to resolve paramKind &{" + std::string(kind.Get("apiVersion").AsString()) + " " + std::string(kind.Get("kind").AsString()) +
+          "}" + all;
   }
   errors.Forbidden(FieldPath("spec").Child("paramRef"), why);
 }

@@ -1,0 +1,54 @@
+// Expressions of policies and webhooks are looked at when they are written.
+#include "kinds/internal/testing.h"
+
+namespace homeostat::kinds {
+namespace {
+
+constexpr std::string_view kPolicy = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {matchConstraints: "
+                                     "{resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: ['*'], resources: [pods]}]}}}";
+constexpr std::string_view kMutating = "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: p}, spec: {reinvocationPolicy: "
+                                       "Never, matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}}}";
+
+class AdmissionKindsTest : public internal::BehaviourTest {};
+
+TEST_F(AdmissionKindsTest, PoliciesAreChecked) {
+  struct Case {
+    std::string_view policy, change;
+    std::vector<std::string> faults;
+  };
+  const Case cases[] = {
+      {kPolicy, "{spec: {validations: [{expression: 'object.x == 1', messageExpression: '\"a\"', reason: Forbidden}]}}", {}},
+      {kPolicy, "{spec: {validations: [{expression: '1'}]}}", {"spec.validations[0].expression: Invalid value: \"1\": must evaluate to bool but got int"}},
+      {kPolicy, "{spec: {validations: [{expression: ' ', reason: Other, message: \"a\\nb\"}]}}",
+       {"spec.validations[0].expression: Required value: expression is not specified",
+        "spec.validations[0].message: Invalid value: \"a\\nb\": must not contain line breaks",
+        "spec.validations[0].reason: Unsupported value: \"Other\": supported values: \"Forbidden\", \"Invalid\", \"RequestEntityTooLarge\""}},
+      {kPolicy, "{spec: {variables: [{name: for, expression: '1'}, {name: a, expression: ''}], validations: [{expression: 'variables.for == 1'}]}}",
+       {"spec.variables[0].name: Invalid value: \"for\": must be a valid CEL identifier",
+        "spec.variables[1].expression: Required value: expression is not specified"}},
+      {kPolicy, "{spec: {auditAnnotations: [{key: k, valueExpression: '1'}, {key: k, valueExpression: 'null'}]}}",
+       {"spec.auditAnnotations[0].valueExpression: Invalid value: \"1\": must evaluate to one of [string null_type] but got int",
+        "spec.auditAnnotations[1].key: Duplicate value: \"k\""}},
+      {kPolicy, "{spec: {validations: [{expression: 'true'}], matchConditions: [{name: x, expression: 'true'}, {name: x, expression: '\"a\"'}]}}",
+       {"spec.matchConditions[1].expression: Invalid value: \"\\\"a\\\"\": must evaluate to bool but got string",
+        "spec.matchConditions[1].name: Duplicate value: \"x\""}},
+      {kMutating, "{spec: {mutations: [{patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{op: \"remove\", path: \"/a\"}]'}}]}}", {}},
+      {kMutating, "{spec: {mutations: [{patchType: JSONPatch, jsonPatch: {expression: '\"x\"'}, applyConfiguration: {expression: 'Object{}'}}]}}",
+       {"spec.mutations[0].jsonPatch.expression: Invalid value: \"\\\"x\\\"\": must evaluate to list(JSONPatch) but got string",
+        "spec.mutations[0].applyConfiguration: Invalid value: \"{applyConfiguration}\": must not be specified when patchType is JSONPatch"}},
+      {kMutating, "{spec: {mutations: [{patchType: ApplyConfiguration}]}}",
+       {"spec.mutations[0].applyConfiguration: Required value: must be specified when patchType is ApplyConfiguration"}},
+  };
+  for (const Case& test : cases) EXPECT_EQ(Create(test.policy, test.change).faults, test.faults) << test.change;
+}
+
+TEST_F(AdmissionKindsTest, ConditionsThatStayAreNotLookedAtAgain) {
+  constexpr std::string_view kBroken = "{spec: {validations: [{expression: 'true'}], matchConditions: [{name: x, expression: '1'}]}}";
+  Value old = Load(kPolicy, kBroken);
+  EXPECT_EQ(Create(old).faults.size(), 1u);
+  EXPECT_TRUE(Update(old, old).faults.empty());
+  EXPECT_EQ(Update(Load(kPolicy, "{spec: {validations: [{expression: 'true'}], matchConditions: [{name: x, expression: '2'}]}}"), old).faults.size(), 1u);
+}
+
+}  // namespace
+}  // namespace homeostat::kinds
