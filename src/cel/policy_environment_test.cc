@@ -26,7 +26,7 @@ TEST(PolicyEnvironment, NamesWhatItsKindOfExpressionHas) {
       {{}, false, "variables.a", kUndeclared},
       {{}, true, "variables.a", "compilation failed: ERROR: <input>:1:10: undefined field 'a'"},
       {{}, false, "request.uid == ''", "compilation failed: ERROR: <input>:1:8: undefined field 'uid'"},
-      {{}, false, "Object{} == null", kUndeclared},
+      {{}, false, "Object{} == null", "compilation failed: ERROR: <input>:1:7: undeclared reference to 'Object'"},
   };
   for (const Case& test : kCases) {
     std::string error = PolicyEnvironment(test.names, test.variables).Compile(test.text, {}).error;

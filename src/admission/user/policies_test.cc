@@ -1,4 +1,6 @@
 // Admission policies: which writes they are about, what they refuse and change, and in which words.
+#include "admission/user/policies.h"
+
 #include "admission/fixture_test.h"
 
 namespace homeostat::admission {
@@ -65,6 +67,31 @@ TEST_F(PoliciesTest, ValidatingPoliciesRefuse) {
   auto plugin = MakeValidatingAdmissionPolicy(Parts());
   EXPECT_EQ(Run(*plugin, {kMap}).warnings,
             Texts{"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': failed expression: false"});
+}
+
+TEST_F(PoliciesTest, PoliciesAreCompiledWhenTheyChange) {
+  class Counted final : public CompiledPolicy {
+   public:
+    using CompiledPolicy::CompiledPolicy;
+  };
+  int compiled = 0;
+  PluginParts parts = Parts();
+  PolicySource source(parts, "validatingadmissionpolicies", "validatingadmissionpolicybindings", [&](object::DocumentPtr document) {
+    ++compiled;
+    return std::make_shared<const Counted>(std::move(document));
+  });
+  auto have = [&](std::string_view version) {
+    Have("{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p, resourceVersion: '" + std::string(version) +
+         "'}, spec: {" + std::string(kRules) + ", validations: [{expression: 'true'}]}}");
+  };
+  have("5");
+  EXPECT_TRUE(source.Policies().empty());  // nothing is bound
+  Have("{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, validationActions: [Deny]}}");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(source.Policies().size(), 1u);
+  EXPECT_EQ(compiled, 1);
+  have("6");
+  EXPECT_EQ(source.Policies().size(), 1u);
+  EXPECT_EQ(compiled, 2);
 }
 
 TEST_F(PoliciesTest, ParametersAreObjectsOfAnyKind) {
