@@ -64,6 +64,9 @@ class Recorder {
     record_.waiting_message = message;
   }
 
+  // Why a container waits that was never made.
+  std::string_view FirstReason() const { return input_.pod.spec().init_containers().empty() ? "ContainerCreating" : "PodInitializing"; }
+
   Termination ExitOf(const RuntimeContainer& container) const {
     const cri::ContainerStatus& status = container.status;
     return {.exit_code = status.exit_code, .reason = status.reason, .message = status.message,
@@ -97,7 +100,14 @@ class Recorder {
           return;
         }
         break;
-      case cri::ContainerState::kCreated: break;
+      case cri::ContainerState::kCreated:
+        // About to start: for others it waits as it did before it was made.
+        if (!old_.state().waiting().reason().empty()) {
+          Wait(old_.state().waiting().reason(), old_.state().waiting().message());
+        } else {
+          Wait(FirstReason());
+        }
+        return;
     }
     Wait("");
   }
@@ -120,7 +130,7 @@ class Recorder {
 
   // The runtime has no container of that name: never had, or it was removed.
   void FromMemory() {
-    Wait(input_.pod.spec().init_containers().empty() ? "ContainerCreating" : "PodInitializing");
+    Wait(FirstReason());
     if (!old_) return;
     record_.restart_count = old_.restart_count();
     if (old_.last_state().has_terminated()) record_.last = FromApi(old_.last_state().terminated());

@@ -134,6 +134,12 @@ TEST_F(PodStatusTest, InitContainersHoldThePodPending) {
   EXPECT_EQ(Condition("Initialized"), "False ContainersNotInitialized: containers with incomplete status: [j]");
 }
 
+TEST_F(PodStatusTest, AContainerThatIsAboutToStartWaitsAsBefore) {
+  Use("{'initContainers': [{'name': 'i', 'image': 'i'}, {'name': 'j', 'image': 'j'}], 'containers': [{'name': 'a', 'image': 'a'}]}");
+  runtime_->Sandbox().Exited("i", 0).Add("j", cri::ContainerState::kCreated, 0);
+  EXPECT_EQ(Make().init_container_statuses()[1].state().waiting().reason(), "PodInitializing");
+}
+
 struct PhaseCase {
   const char* policy;
   int first, second;   // exit codes, -1: running
