@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "homeostat/base/text.h"
+#include "homeostat/object/json.h"
 #include "http/client.h"
 #include "http/splice.h"
 #include "node/errors.h"
@@ -107,7 +108,8 @@ class ChannelBridge {
  public:
   ChannelBridge(Runtime& runtime, std::unique_ptr<http::WebSocket> socket, std::unique_ptr<Stream> back, StreamSet streams)
       : runtime_(runtime), socket_(std::move(socket)), session_(runtime, std::move(back)), streams_(streams),
-        base64_(socket_->subprotocol().find("base64") != std::string_view::npos) {}
+        base64_(socket_->subprotocol().find("base64") != std::string_view::npos),
+        tells_success_(socket_->subprotocol().starts_with('v')) {}
 
   Task<void> Run() {
     auto open = OpenStreams();
@@ -148,6 +150,14 @@ class ChannelBridge {
     co_return Done();
   }
 
+  // The message of a Status, as the protocols before v4 have it; none when all went well.
+  static std::string FaultIn(std::string_view status) {
+    object::Arena arena;
+    auto value = object::ParseJson(arena, status);
+    if (!value || value->Get("status").AsString() == "Success") return {};
+    return std::string(value->Get("message").AsString());
+  }
+
   Task<Result<void>> SendToCaller(uint8_t channel, Bytes data) {
     std::string message;
     if (base64_) {
@@ -165,21 +175,28 @@ class ChannelBridge {
   // Ends when the runtime has closed the session, or all that it sends: output, and the error stream with how it ended.
   Task<void> FromRuntime() {
     std::set<uint8_t> open = {kError};
+    std::string how_it_ended;  // for protocols that don't tell of success
     if (streams_.out) open.insert(kStdout);
     if (streams_.err && !streams_.tty) open.insert(kStderr);
     while (!open.empty()) {
       auto receive = session_.Receive();
       Result<std::optional<SpdyData>> data = co_await std::move(receive);
-      if (!data || !*data) co_return;
+      if (!data || !*data) break;
       auto channel = channel_of_.find((*data)->stream);
       if (channel == channel_of_.end()) continue;
-      if (!(*data)->data.empty()) {
+      if (channel->second == kError && !tells_success_) {
+        how_it_ended += (*data)->data.view();
+      } else if (!(*data)->data.empty()) {
         auto send = SendToCaller(channel->second, (*data)->data);
         Result<void> sent = co_await std::move(send);
         if (!sent) co_return;
       }
       if ((*data)->fin) open.erase(channel->second);
     }
+    std::string fault = FaultIn(how_it_ended);
+    if (fault.empty()) co_return;
+    auto send = SendToCaller(kError, Bytes(std::move(fault)));
+    (void)co_await std::move(send);
   }
 
   Task<void> FromCaller() {
@@ -215,6 +232,7 @@ class ChannelBridge {
   SpdySession session_;
   StreamSet streams_;
   bool base64_;
+  bool tells_success_;  // the error stream has a Status always, not only what went wrong
   std::map<uint8_t, uint32_t> stream_of_;
   std::map<uint32_t, uint8_t> channel_of_;
 };
