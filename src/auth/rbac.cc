@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "auth/refusal.h"
 #include "homeostat/base/text.h"
 
 namespace homeostat::auth {
@@ -14,6 +15,20 @@ std::vector<std::string> Strings(const List& list) {
   std::vector<std::string> strings;
   for (std::string_view item : list) strings.emplace_back(item);
   return strings;
+}
+
+Attributes AttributesOf(const User& user, const kinds::AskedRight& asked) {
+  Attributes attributes;
+  attributes.user = &user;
+  attributes.verb = asked.verb;
+  attributes.resource_request = true;
+  attributes.group = asked.group;
+  attributes.version = "*";
+  attributes.resource = asked.resource;
+  attributes.subresource = asked.subresource;
+  attributes.ns = asked.ns;
+  attributes.name = asked.name;
+  return attributes;
 }
 
 std::vector<PolicyRule> RulesIn(const object::Value& list) {
@@ -161,16 +176,14 @@ RuleList UnionRuleResolver::RulesFor(const User& user, std::string_view ns) {
 
 bool UserRights::May(const User& user, std::string_view verb, std::string_view group, std::string_view resource, std::string_view ns,
                      std::string_view name) const {
-  Attributes attributes;
-  attributes.user = &user;
-  attributes.verb = verb;
-  attributes.resource_request = true;
-  attributes.group = group;
-  attributes.version = "*";
-  attributes.resource = resource;
-  attributes.ns = ns;
-  attributes.name = name;
-  return authorizer_.Authorize(attributes).decision == Decision::kAllow;
+  return authorizer_.Authorize(AttributesOf(user, {verb, group, resource, "", ns, name})).decision == Decision::kAllow;
+}
+
+std::optional<std::string> UserRights::Refusal(const User& user, const kinds::AskedRight& asked) const {
+  Attributes attributes = AttributesOf(user, asked);
+  Verdict verdict = authorizer_.Authorize(attributes);
+  if (verdict.decision == Decision::kAllow) return std::nullopt;
+  return std::string(auth::Refusal(attributes, verdict.reason).message());
 }
 
 }  // namespace homeostat::auth

@@ -78,6 +78,7 @@ class UserRights : public kinds::Rights {
   UserRights(Authorizer& authorizer, RbacAuthorizer& rbac) : authorizer_(authorizer), rbac_(rbac) {}
   bool May(const User& user, std::string_view verb, std::string_view group, std::string_view resource, std::string_view ns,
            std::string_view name) const override;
+  std::optional<std::string> Refusal(const User& user, const kinds::AskedRight& asked) const override;
   std::optional<std::string> Lacking(const User& user, std::string_view ns, const object::Value& rules,
                                      std::string_view asked) const override {
     return rbac_.Lacking(user, ns, rules, asked);

@@ -52,6 +52,7 @@ struct RuleContext {
   Claims* claims = nullptr;        // set for kinds that allocate
   const Rights* rights = nullptr;  // set for writes of clients
   std::string_view request_name = {};  // in the URL; "" for a POST to a collection
+  std::string_view verb = {};          // the request's: create, update, patch
   // What came empty in the object as it was decoded; null: nobody knows.
   const schema::EmptyFields* empty_fields = nullptr;
   // The checks of metadata that upstream's kind makes among its own (metadata_checks.h); they are made after validate_update, unless

@@ -24,26 +24,20 @@ bool IsReason(std::string_view text) {
 
 void CheckCondition(const Value& condition, const FieldPath& path, FieldErrors& errors) {
   std::string_view status = condition.Get("status").AsString(), reason = condition.Get("reason").AsString();
-  std::string_view type = condition.Get("type").AsString();
-  if (type.empty()) {
-    errors.Required(path.Child("type"));
-  } else {
-    CheckQualifiedName(type, path.Child("type"), errors);
-  }
+  CheckQualifiedName(condition.Get("type").AsString(), path.Child("type"), errors);
   CheckOneOf(status, {"False", "True", "Unknown"}, path.Child("status"), errors);
-  CheckNonNegativeFields(condition, {"observedGeneration"}, path, errors);
+  int64_t generation = condition.Get("observedGeneration").AsInt();
+  if (generation < 0) errors.Invalid(path.Child("observedGeneration"), generation, "must be greater than or equal to zero");
   if (!condition.Get("lastTransitionTime")) errors.Required(path.Child("lastTransitionTime"));
-  if (static_cast<int64_t>(condition.Get("message").AsString().size()) > kMaxMessage) errors.TooLong(path.Child("message"), kMaxMessage);
-  if (reason.empty()) {
-    errors.Required(path.Child("reason"));
-  } else if (static_cast<int64_t>(reason.size()) > kMaxReason) {
-    errors.TooLong(path.Child("reason"), kMaxReason);
-  } else if (!IsReason(reason)) {
+  if (reason.empty()) errors.Required(path.Child("reason"));
+  if (!reason.empty() && !IsReason(reason)) {
     errors.Invalid(path.Child("reason"), reason,
                    object::RegexError("a condition reason must start with alphabetic character, optionally followed by a string of "
                                       "alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
                                       "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", {"my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"}));
   }
+  if (static_cast<int64_t>(reason.size()) > kMaxReason) errors.TooLong(path.Child("reason"), kMaxReason);
+  if (static_cast<int64_t>(condition.Get("message").AsString().size()) > kMaxMessage) errors.TooLong(path.Child("message"), kMaxMessage);
 }
 
 }  // namespace

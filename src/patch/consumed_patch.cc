@@ -52,7 +52,7 @@ Value WithoutReplace(Arena& arena, const Value& patch) {
 
 }  // namespace
 
-Value ConsumedPatch(Arena& arena, const Value& original, const Value& patch) {
+Value ConsumedPatch(Arena& arena, const schema::Type& type, const Value& original, const Value& patch) {
   if (!patch.IsObject()) return patch;
   if (HasDirective(patch)) return WithoutReplace(arena, patch);
   std::set<std::string_view> ordered;
@@ -66,7 +66,10 @@ Value ConsumedPatch(Arena& arena, const Value& original, const Value& patch) {
     Value live = original.Get(name);
     bool kept = name.starts_with(kDelete) || member.value.IsNull();
     bool merged = live && live.IsObject() == member.value.IsObject() && live.IsList() == member.value.IsList();
-    builder.Append(name, kept ? member.value : merged ? ConsumedPatch(arena, live, member.value) : Taken(arena, member.value));
+    const schema::Field* field = type.form == schema::Form::kStruct ? type.FindField(name) : nullptr;
+    bool replaced = field != nullptr && field->Has(schema::kPatchReplace);
+    if (kept || (merged && (replaced || field == nullptr))) builder.Append(name, member.value);
+    else builder.Append(name, merged ? ConsumedPatch(arena, *field->type, live, member.value) : Taken(arena, member.value));
   }
   return builder.Build();
 }

@@ -4,10 +4,11 @@
 #pragma once
 
 #include "homeostat/object/value.h"
+#include "homeostat/schema/type.h"
 
 namespace homeostat::patch {
 
-// The patch after it was merged into the original. Parts that a merge by keys of lists reaches are left as they were sent.
-object::Value ConsumedPatch(object::Arena& arena, const object::Value& original, const object::Value& patch);
+// The patch after it was merged into the original, of that type. Parts that a merge by keys of lists reaches are left as they were sent.
+object::Value ConsumedPatch(object::Arena& arena, const schema::Type& type, const object::Value& original, const object::Value& patch);
 
 }  // namespace homeostat::patch

@@ -212,10 +212,38 @@ std::vector<size_t> PlaceOf(const Value& document, std::string_view problem) {
   return place;
 }
 
+// Whether a path (spec.containers[0].name) leads into a part that upstream reads by a method of its own, which minds no duplicates.
+bool LeadsIntoOpaque(const schema::Type* type, std::string_view path) {
+  while (type != nullptr) {
+    switch (type->form) {
+      case schema::Form::kFieldsV1:
+      case schema::Form::kRawExtension:
+      case schema::Form::kJson:
+      case schema::Form::kSchemaOrBool:
+      case schema::Form::kSchemaOrList:
+      case schema::Form::kSchemaOrStrings: return !path.empty();
+      default: break;
+    }
+    if (path.starts_with('.')) path.remove_prefix(1);
+    size_t end = path.starts_with('[') ? std::min(path.find(']'), path.size() - 1) + 1 : std::min(path.find_first_of(".["), path.size());
+    if (end == 0) return false;
+    if (type->form == schema::Form::kStruct) {
+      const schema::Field* field = type->FindField(path.substr(0, end));
+      type = field == nullptr ? nullptr : field->type;
+    } else {
+      type = type->element;
+    }
+    path.remove_prefix(end);
+  }
+  return false;
+}
+
 // Adds the members that stand twice in a JSON document to what is wrong with it, in the order of the document.
-void AddDuplicates(const Value& document, const std::vector<std::string>& duplicates, schema::ConformReport& report) {
+void AddDuplicates(const Value& document, const schema::Type& type, const std::vector<std::string>& duplicates, schema::ConformReport& report) {
   if (duplicates.empty()) return;
-  for (const std::string& path : duplicates) report.AddDuplicate(path);
+  for (const std::string& path : duplicates) {
+    if (!LeadsIntoOpaque(&type, path)) report.AddDuplicate(path);
+  }
   std::ranges::stable_sort(report.problems, {}, [&](const std::string& problem) { return PlaceOf(document, problem); });
 }
 
@@ -338,7 +366,7 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   if (encoding == Encoding::kYaml) {
     report.yaml_duplicates = std::move(duplicates);
   } else {
-    AddDuplicates(tree, duplicates, report);
+    AddDuplicates(tree, *expected.type, duplicates, report);
   }
   if (auto strict = ApplyStrictness(context, report, validation); !strict) {
     return Fail(CannotBeHandled(meta, expected, strict.error().message()));

@@ -75,6 +75,7 @@ struct RequestContext {
     rules.requested = resource->kind;
     rules.rights = &parts.rights;
     rules.request_name = info.name;
+    rules.verb = info.verb;
     rules.empty_fields = &empty_fields;
     return rules;
   }

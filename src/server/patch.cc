@@ -99,13 +99,15 @@ Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& pa
   Value named = schema::WithTypeMeta(context.arena(), *kind.type, live, kind.gvk.ApiVersion(), kind.gvk.kind);
   Value form = schema::ToJsonForm(context.arena(), *kind.type, named);
   TRY_ASSIGN(Value patched, PatchForm(context, patch, kind, form));
-  // What upstream shows of a patch that makes no object of its kind.
   bool strategic = patch.kind == PatchKind::kStrategicMerge;
-  schema::BadValue shown(strategic ? GoText(patch::ConsumedPatch(context.arena(), form, patch.patch)) : object::JsonText(patched));
   std::vector<std::string> problems = StrictProblems(patch);
   Patched made{patched, problems, strategic};
   auto object = DecodePatched(context, kind, made, patch.query.field_validation);
-  if (!object) return Fail(InvalidPatch(shown, object.error().message()));
+  if (!object) {
+    // What upstream shows of a patch that makes no object of its kind.
+    schema::BadValue shown(strategic ? GoText(patch::ConsumedPatch(context.arena(), *kind.type, form, patch.patch)) : object::JsonText(patched));
+    return Fail(InvalidPatch(shown, object.error().message()));
+  }
   Value managed = patched.Path({"metadata", "managedFields"});
   return PatchedObject{*object, managed && patch::AsksForReset(managed)};
 }

@@ -8,6 +8,7 @@
 
 #include "auth/authenticator.h"
 #include "auth/authorizer.h"
+#include "auth/refusal.h"
 #include "homeostat/base/http.h"
 #include "server/request_info.h"
 
@@ -24,9 +25,7 @@ void AddImpliedGroups(User& user);
 auth::Attributes AttributesOf(const RequestInfo& info, const User& user);
 // 403 with upstream's words unless allowed.
 Result<void> AuthorizeRequest(auth::Authorizer& authorizer, const auth::Attributes& attributes);
-// The 403 of a refused request; reason may be empty.
-Status Refusal(const auth::Attributes& attributes, std::string_view reason);
-// `User "x" cannot list resource "pods" in API group "" in the namespace "y"`.
-std::string ForbiddenMessage(const auth::Attributes& attributes);
+using auth::ForbiddenMessage;
+using auth::Refusal;
 
 }  // namespace homeostat::server

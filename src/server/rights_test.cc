@@ -59,6 +59,33 @@ TEST_F(RightsTest, NobodyBindsMoreThanTheyHave) {
   EXPECT_EQ(AsMira("POST", kBindings, binding("c", "ClusterRole", "system:kube-scheduler")).code, 403);
 }
 
+TEST_F(RightsTest, PartsOfAClaimsStatusHaveWritersOfTheirOwn) {
+  constexpr const char* kClaims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+  const std::string status = std::string(kClaims) + "/c/status";
+  EXPECT_EQ(Ask("POST", kClaims, R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"k"}}]}}})").code, 201);
+  Give("status", R"([{"verbs":["patch"],"apiGroups":["resource.k8s.io"],"resources":["resourceclaims/status"]}])");
+  const std::string allocate = R"({"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d.x","pool":"p","device":"v"}]}}}})";
+  TestAnswer refused = AsMira("PATCH", status, allocate);
+  EXPECT_EQ(refused.code, 422);
+  EXPECT_EQ(refused.message(), "ResourceClaim.resource.k8s.io \"c\" is invalid: status.allocation: Forbidden: changing status.allocation or status.reservedFor "
+                               "requires resource=\"resourceclaims/binding\", verb=\"patch\" permission: resourceclaims.resource.k8s.io is forbidden: User "
+                               "\"mira\" cannot patch resource \"resourceclaims/binding\" in API group \"resource.k8s.io\" at the cluster scope");
+  Give("binding", R"([{"verbs":["patch"],"apiGroups":["resource.k8s.io"],"resources":["resourceclaims/binding"]}])");
+  EXPECT_EQ(AsMira("PATCH", status, allocate).code, 200);
+
+  const std::string tell = R"({"status":{"devices":[{"driver":"d.x","pool":"p","device":"v"}]}})";
+  refused = AsMira("PATCH", status, tell);
+  EXPECT_EQ(refused.message(), "ResourceClaim.resource.k8s.io \"c\" is invalid: status.devices: Forbidden: changing status.devices requires "
+                               "resource=\"resourceclaims/driver\", verb=\"[arbitrary-node:patch]\" permission: resourceclaims.resource.k8s.io \"d.x\" is forbidden: "
+                               "User \"mira\" cannot arbitrary-node:patch resource \"resourceclaims/driver\" in API group \"resource.k8s.io\" in the namespace \"default\"");
+  Give("driver", R"([{"verbs":["arbitrary-node:patch"],"apiGroups":["resource.k8s.io"],"resources":["resourceclaims/driver"],"resourceNames":["d.x"]}])");
+  EXPECT_EQ(AsMira("PATCH", status, tell).code, 200);
+  // What was said of a device goes with its allocation.
+  TestAnswer freed = AsMira("PATCH", status, R"({"status":{"allocation":null}})");
+  EXPECT_EQ(freed.code, 200);
+  EXPECT_FALSE(freed.Get({"status", "devices"}));
+}
+
 TEST_F(RightsTest, ImpersonationAsksForEachThing) {
   auto become = [&](std::vector<std::string> headers) {
     user = "mira";

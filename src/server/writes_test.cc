@@ -115,6 +115,8 @@ TEST_F(WritesTest, FaultsComeInTheOrderOfTheDocument) {
 }
 
 TEST_F(WritesTest, KeysThatStandTwice) {
+  constexpr const char* kRevisions = "/apis/apps/v1/namespaces/default/controllerrevisions?fieldValidation=Strict";
+  EXPECT_EQ(Ask("POST", kRevisions, R"({"metadata":{"name":"r"},"revision":1,"data":{"a":1,"a":2}})").code, 201);
   const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twice}\ndata:\n  a: \"1\"\n  a: \"2\"\n";
   EXPECT_EQ(Ask("POST", std::string(kMaps) + "?fieldValidation=Strict", yaml, {"Content-Type: application/yaml"}).message(),
             "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:\n  line 6: key \"a\" "

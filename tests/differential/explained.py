@@ -69,20 +69,26 @@ def entries_group(cause):
     field = cause.get('field', '')
     if MAP_ENTRY.search(field):
         return MAP_ENTRY.split(field)[0]
-    if field.endswith(('annotations', 'labels', 'matchLabels', 'allocatedResources', 'capacity', 'attributes', 'nodeSelector', 'counters')):
+    if field.endswith(('annotations', 'labels', 'matchLabels', 'allocatedResources', 'allocatedResourceStatuses', 'capacity', 'attributes', 'nodeSelector', 'counters')):
         return field
+    if re.search(r'\.metrics\[\d+\]\.[a-zA-Z]+$', field) and cause.get('message', '').endswith('must populate the given metric source only'):
+        return field.rsplit('.', 1)[0]
     # Names of entries that are checked without saying where they stand: named by their value alone.
     return field if field.endswith(('sharedCounters', 'metadata')) or '.counters' in field else None
 
 
-def second_of_writing(answer):
-    """Times have whole seconds: managers whose writes fell into one are in order of their names, others in order of time."""
+def second_of_writing(kind, answer):
+    """Times have whole seconds: managers whose writes fell into one are in order of their names, others in order of time. Taints of
+    devices get the time of the write, so that an update may change them or not."""
     body = answer['body']
     if not isinstance(body, dict):
         return
     for item in [body, *(body.get('items') or []), *((row or {}).get('object') or {} for row in body.get('rows') or [])]:
         metadata = item.get('metadata') if isinstance(item, dict) else None
         if isinstance(metadata, dict) and isinstance(metadata.get('managedFields'), list):
+            if kind == 'ResourceSlice':
+                for entry in metadata['managedFields']:
+                    ((entry.get('fieldsV1') or {}).get('f:spec') or {}).pop('f:devices', None)
             metadata['managedFields'].sort(key=lambda entry: (str(entry.get('operation')), str(entry.get('manager')), str(entry.get('subresource'))))
 
 
@@ -116,6 +122,6 @@ def both(kind, request, peer, ours):
     for answer in (peer, ours):
         background_status(kind, answer)
         go_map_order(answer)
-        second_of_writing(answer)
+        second_of_writing(kind, answer)
         given_addresses(answer)
     return peer, ours

@@ -32,8 +32,8 @@ void CheckFullyQualifiedName(std::string_view name, const FieldPath& path, Field
 }
 
 void CheckService(const Value& service, const FieldPath& path, FieldErrors& errors) {
-  if (service.Get("name").AsString().empty()) errors.Required(path.Child("name"), "service name is required");
-  if (service.Get("namespace").AsString().empty()) errors.Required(path.Child("namespace"), "service namespace is required");
+  if (service.Get("name").AsString().empty()) errors.Required(path.Child("name"));
+  if (service.Get("namespace").AsString().empty()) errors.Required(path.Child("namespace"));
   int64_t port = service.Get("port").AsInt();
   object::Messages messages = object::IsValidPortNum(port);
   if (!messages.empty()) errors.Invalid(path.Child("port"), port, "port is not valid: " + Joined(messages));

@@ -135,7 +135,7 @@ class Parts {
     if (!IsSet(map_type)) return;
     WantType(schema, "object", "x-kubernetes-map-type", path);
     if (!IsOneOf(map_type.AsString(), {"atomic", "granular"})) {
-      errors_.NotSupported(path.Child("x-kubernetes-map-type"), map_type.AsString(), {"atomic", "granular"});
+      errors_.NotSupportedText(path.Child("x-kubernetes-map-type"), map_type.AsString(), {"atomic", "granular"});
     }
   }
 
@@ -157,7 +157,7 @@ class Parts {
       }
     }
     if (!IsOneOf(list_type.AsString(), {"atomic", "set", "map"})) {
-      errors_.NotSupported(path.Child("x-kubernetes-list-type"), list_type.AsString(), {"atomic", "set", "map"});
+      errors_.NotSupportedText(path.Child("x-kubernetes-list-type"), list_type.AsString(), {"atomic", "set", "map"});
     }
   }
 

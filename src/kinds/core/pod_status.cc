@@ -227,6 +227,11 @@ void CheckPodStatusUpdate(const Value& pod, const Value& old, FieldErrors& error
   }
   CheckAllocations(status.Get("containerStatuses"), spec.Get("containers"), path.Child("containerStatuses"), errors);
   CheckAllocations(status.Get("initContainerStatuses"), spec.Get("initContainers"), path.Child("initContainerStatuses"), errors);
+  Value ephemeral = status.Get("ephemeralContainerStatuses");
+  for (size_t i = 0; i < ephemeral.size(); ++i) {
+    if (ephemeral.At(i).Get("allocatedResourcesStatus").empty()) continue;
+    errors.Forbidden(path.Child("ephemeralContainerStatuses").Index(i).Child("allocatedResourcesStatus"), "must not be specified in container status");
+  }
 }
 
 }  // namespace homeostat::kinds

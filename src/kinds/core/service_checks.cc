@@ -187,7 +187,8 @@ void CheckTraffic(const Value& service, const FieldPath& path, FieldErrors& erro
   if (internal) CheckOneOf(internal.AsString(), {"Cluster", "Local"}, path.Child("internalTrafficPolicy"), errors);
   else if (IsOneOf(type, {"NodePort", "LoadBalancer", "ClusterIP"})) errors.Required(path.Child("internalTrafficPolicy"));
   if (Value distribution = spec.Get("trafficDistribution")) {
-    CheckOneOf(distribution.AsString(), {"PreferClose", "PreferSameZone", "PreferSameNode"}, path.Child("trafficDistribution"), errors);
+    const std::initializer_list<std::string_view> kKnown = {"PreferClose", "PreferSameZone", "PreferSameNode"};
+    if (!IsOneOf(distribution.AsString(), kKnown)) errors.NotSupportedText(path.Child("trafficDistribution"), distribution.AsString(), kKnown);
   }
 }
 

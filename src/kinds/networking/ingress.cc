@@ -209,7 +209,9 @@ void CheckParameters(const Value& parameters, const FieldPath& path, FieldErrors
   CheckReference(parameters, path, errors);
   Value scope = parameters.Get("scope"), ns = parameters.Get("namespace");
   if (!scope) return errors.Required(path.Child("scope"));
-  CheckOneOf(scope.AsString(), {"Cluster", "Namespace"}, path.Child("scope"), errors);
+  if (!IsOneOf(scope.AsString(), {"Cluster", "Namespace"})) {
+    errors.NotSupportedText(path.Child("scope"), scope.AsString(), {"Cluster", "Namespace"});
+  }
   if (scope.AsString() == "Namespace") {
     if (!ns) {
       errors.Required(path.Child("namespace"), "`parameters.scope` is set to 'Namespace'");

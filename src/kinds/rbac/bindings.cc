@@ -32,13 +32,10 @@ void CheckSubject(const Value& subject, bool namespaced, const FieldPath& path, 
 void CheckBinding(const Value& binding, bool namespaced, FieldErrors& errors) {
   FieldPath path("roleRef"), subjects_path("subjects");
   Value role = binding.Get("roleRef"), subjects = binding.Get("subjects");
-  CheckOneOf(role.Get("apiGroup").AsString(), {kGroup}, path.Child("apiGroup"), errors);
-  std::string_view kind = role.Get("kind").AsString(), name = role.Get("name").AsString();
-  if (namespaced) {
-    CheckOneOf(kind, {"Role", "ClusterRole"}, path.Child("kind"), errors);
-  } else {
-    CheckOneOf(kind, {"ClusterRole"}, path.Child("kind"), errors);
-  }
+  std::string_view group = role.Get("apiGroup").AsString(), kind = role.Get("kind").AsString(), name = role.Get("name").AsString();
+  if (group != kGroup) errors.NotSupportedText(path.Child("apiGroup"), group, {kGroup});
+  if (kind != "ClusterRole" && !namespaced) errors.NotSupportedText(path.Child("kind"), kind, {"ClusterRole"});
+  else if (kind != "ClusterRole" && kind != "Role") errors.NotSupportedText(path.Child("kind"), kind, {"Role", "ClusterRole"});
   if (name.empty()) {
     errors.Required(path.Child("name"));
   } else {

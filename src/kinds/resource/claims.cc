@@ -16,6 +16,7 @@
 #include "kinds/core/volumes.h"
 #include "kinds/group_checks.h"
 #include "kinds/internal_json.h"
+#include "kinds/resource/claim_status.h"
 #include "kinds/resource/device_checks.h"
 #include "kinds/resource/resource.h"
 
@@ -141,13 +142,6 @@ void CheckClaimSpec(const Value& spec, const FieldPath& spec_path, FieldErrors& 
 }
 
 // driver/pool/device, and the share of it.
-std::string DeviceId(const Value& device) {
-  std::string id;
-  for (std::string_view field : {"driver", "pool", "device"}) id += (id.empty() ? "" : "/") + std::string(device.Get(field).AsString());
-  if (Value share = device.Get("shareID")) id += "/" + std::string(share.AsString());
-  return id;
-}
-
 void CheckDeviceIdentity(const Value& device, const FieldPath& path, FieldErrors& errors) {
   CheckCsiDriverName(device.Get("driver").AsString(), path.Child("driver"), errors);
   CheckPoolName(device.Get("pool").AsString(), path.Child("pool"), errors);
@@ -276,6 +270,7 @@ void CheckClaim(RuleContext& context, Value claim, FieldErrors& errors) {
 void CheckClaimUpdate(RuleContext& context, Value claim, Value old, FieldErrors& errors) {
   if (context.subresource == "status") {
     CheckAdminStatus(context, claim, old, errors);
+    CheckStatusRights(context, claim, old, errors);
     CheckRestOfMetadata(context, errors);
     return CheckClaimStatus(claim, old, errors);
   }
@@ -313,7 +308,7 @@ Value ClaimCell(object::Arena& arena, std::string_view, Value claim, WallTime) {
 
 const Behaviour kDeviceClass{.group = "resource.k8s.io", .kind = "DeviceClass", .validate_name = LongName, .validate_create = CheckClass,
                              .validate_update = CheckClassUpdate};
-const Behaviour kResourceClaim{.group = "resource.k8s.io", .kind = "ResourceClaim", .validate_create = CheckClaim,
+const Behaviour kResourceClaim{.group = "resource.k8s.io", .kind = "ResourceClaim", .prepare_update = PrepareClaimStatus, .validate_create = CheckClaim,
                                .validate_update = CheckClaimUpdate, .cell = ClaimCell};
 const Behaviour kResourceClaimTemplate{.group = "resource.k8s.io", .kind = "ResourceClaimTemplate", .validate_create = CheckTemplate,
                                        .validate_update = CheckTemplateUpdate};

@@ -113,7 +113,7 @@ Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, con
   object::Arena& arena = context.arena();
   WallTime now = context.runtime().WallNow();
   bool named = !write.body.Get("kind").AsString().empty() && !write.body.Get("apiVersion").AsString().empty();
-  if (write.patch == nullptr && !named) {
+  if (write.patch == nullptr && !named && context.resource->custom) {
     // Upstream can't tell the fields of what doesn't say what it is: a number that such a body changes becomes nobody's.
     bool same = object::Equal(write.body.Path({"spec", "replicas"}), live.Path({"spec", "replicas"}));
     return SetMetadata(arena, *ScaleKind().type, write.body, "managedFields", same ? live.Path({"metadata", "managedFields"}) : Value());
