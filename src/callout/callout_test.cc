@@ -5,8 +5,10 @@
 
 #include "base/certificates_for_tests.h"
 #include "callout/caller.h"
+#include "homeostat/api/registry.h"
 #include "homeostat/base/net.h"
 #include "homeostat/object/json.h"
+#include "homeostat/schema/conform.h"
 #include "http/server.h"
 
 namespace homeostat::callout {
@@ -29,9 +31,10 @@ class Objects : public kinds::ObjectReader {
     }
     return list;
   }
-  void Put(std::string key, std::string_view json) {
+  void Put(std::string key, const schema::Type& type, std::string_view json) {
     auto document = std::make_shared<object::Document>();
-    document->set_root(*object::ParseJson(document->arena(), json));
+    schema::ConformReport report;
+    document->set_root(*schema::Conform(document->arena(), *object::ParseJson(document->arena(), json), type, report));
     objects[std::move(key)] = document;
   }
   std::map<std::string, object::DocumentPtr> objects;
@@ -180,13 +183,14 @@ TEST_F(CalloutTest, ServicesLeadToTheirEndpoints) {
     return target;
   };
   EXPECT_EQ(Post(service(443)).error().message(), R"(Post "https://hook.shop.svc:443/ok?timeout=10s": service "hook" not found)");
-  objects.Put("services/shop/hook", R"({"metadata":{"name":"hook","namespace":"shop"},"spec":{"type":"ClusterIP","ports":[{"name":"tls","port":443}]}})");
+  objects.Put("services/shop/hook", *api::FindKind("", "v1", "Service")->type,
+              R"({"metadata":{"name":"hook","namespace":"shop"},"spec":{"type":"ClusterIP","ports":[{"name":"tls","port":443}]}})");
   EXPECT_EQ(Post(service(8443)).error().message(),
             R"(Post "https://hook.shop.svc:8443/ok?timeout=10s": no service port 8443 found for service "hook")");
   EXPECT_EQ(Post(service(443)).error().message(),
             R"(Post "https://hook.shop.svc:443/ok?timeout=10s": no endpoints available for service "hook")");
   std::string port = server->address().substr(server->address().rfind(':') + 1);
-  objects.Put("endpointslices/shop/hook-1", R"({"metadata":{"labels":{"kubernetes.io/service-name":"hook"}},"addressType":"IPv4",
+  objects.Put("endpointslices/shop/hook-1", *api::FindKind("discovery.k8s.io", "v1", "EndpointSlice")->type, R"({"metadata":{"labels":{"kubernetes.io/service-name":"hook"}},"addressType":"IPv4",
     "endpoints":[{"addresses":["10.0.0.9"],"conditions":{"ready":false}},{"addresses":["127.0.0.1"],"conditions":{"ready":true}}],
     "ports":[{"name":"tls","port":)" + port + "}]}");
   for (int i = 0; i < 4; ++i) EXPECT_EQ(Post(service(443)).value().view(), "{}");

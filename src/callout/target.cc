@@ -1,8 +1,8 @@
 #include "callout/target.h"
 
-#include <algorithm>
 #include <vector>
 
+#include "callout/service_location.h"
 #include "homeostat/base/text.h"
 
 namespace homeostat::callout {
@@ -33,68 +33,14 @@ size_t PortAt(std::string_view authority) {
   return colon == authority.npos || (bracket != authority.npos && colon < bracket) ? authority.npos : colon;
 }
 
-std::string Joined(std::string_view host, int64_t port) {
-  bool bare = host.find(':') == host.npos;
-  return (bare ? std::string(host) : "[" + std::string(host) + "]") + ":" + std::to_string(port);
-}
-
 bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
-
-Status NoEndpoints(std::string_view name) {
-  return ServiceUnavailableError("no endpoints available for service " + GoQuote(name));
-}
-
-// A ready endpoint of the slice at the port of that name; "" if there is none.
-std::string ReadyEndpoint(Runtime& runtime, const Value& slice, std::string_view port_name) {
-  for (const Value& port : slice.Get("ports").items()) {
-    if (port.Get("name").AsString() != port_name || !port.Get("port")) continue;
-    Value endpoints = slice.Get("endpoints");
-    size_t count = endpoints.size(), first = count == 0 ? 0 : runtime.Random() % count;
-    for (size_t i = 0; i < count; ++i) {
-      Value endpoint = endpoints.At((first + i) % count), ready = endpoint.Path({"conditions", "ready"});
-      if ((ready && !ready.AsBool()) || endpoint.Get("addresses").empty()) continue;
-      return Joined(endpoint.Get("addresses").At(0).AsString(), port.Get("port").AsInt());
-    }
-  }
-  return {};
-}
-
-Result<std::string> EndpointOf(Runtime& runtime, const kinds::ObjectReader& objects, const Value& service, std::string_view port_name) {
-  std::string_view ns = service.Path({"metadata", "namespace"}).AsString(), name = service.Path({"metadata", "name"}).AsString();
-  std::vector<object::DocumentPtr> slices = objects.List("discovery.k8s.io", "endpointslices", ns);
-  std::erase_if(slices, [&](const object::DocumentPtr& slice) {
-    return slice->root().Path({"metadata", "labels", "kubernetes.io/service-name"}).AsString() != name;
-  });
-  // Those of the service's first family come first.
-  std::string_view family = service.Path({"spec", "ipFamilies"}).At(0).AsString();
-  std::ranges::stable_partition(slices, [&](const object::DocumentPtr& slice) {
-    return slice->root().Get("addressType").AsString() == family;
-  });
-  for (const object::DocumentPtr& slice : slices) {
-    std::string address = ReadyEndpoint(runtime, slice->root(), port_name);
-    if (!address.empty()) return address;
-  }
-  return Fail(NoEndpoints(name));
-}
-
-Result<std::string> ResolveService(Runtime& runtime, const kinds::ObjectReader& objects, const ServiceReference& reference) {
-  object::DocumentPtr document = objects.Get("", "services", reference.ns, reference.name);
-  if (!document) return Fail(NotFoundError("", "service", reference.name));
-  Value service = document->root(), spec = service.Get("spec");
-  if (spec.Get("type").AsString() == "ExternalName") return Joined(spec.Get("externalName").AsString(), reference.port);
-  for (const Value& port : spec.Get("ports").items()) {
-    if (port.Get("port").AsInt() == reference.port) return EndpointOf(runtime, objects, service, port.Get("name").AsString());
-  }
-  return Fail(ServiceUnavailableError("no service port " + std::to_string(reference.port) + " found for service " +
-                                      GoQuote(reference.name)));
-}
 
 }  // namespace
 
 Target TargetOfService(ServiceReference service, std::string_view path) {
   Target target;
   target.server_name = service.name + "." + service.ns + ".svc";
-  target.authority = Joined(target.server_name, service.port);
+  target.authority = ServiceLocation{target.server_name, service.port}.Authority();
   target.path = CleanPath(path);
   target.service = std::move(service);
   return target;
@@ -127,7 +73,10 @@ Result<Target> ReadClientConfig(const Value& client_config) {
 }
 
 Result<std::string> AddressOf(Runtime& runtime, const kinds::ObjectReader& objects, const Target& target) {
-  if (target.service) return ResolveService(runtime, objects, *target.service);
+  if (const auto& service = target.service) {
+    TRY_ASSIGN(ServiceLocation location, LocateService(objects, runtime, service->ns, service->name, service->port));
+    return location.Authority();
+  }
   return PortAt(target.authority) == std::string::npos ? target.authority + ":443" : target.authority;
 }
 

@@ -6,6 +6,7 @@
 #include "auth/node_authorizer.h"
 #include "auth/pki.h"
 #include "callout/caller.h"
+#include "callout/service_location.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/rbac/v1.h"
 #include "homeostat/api/registry.h"
@@ -26,7 +27,6 @@
 #include "server/openid.h"
 #include "server/request_metrics.h"
 #include "server/served_kinds.h"
-#include "server/service_location.h"
 #include "server/subresources/subresources.h"
 
 namespace homeostat::server {
@@ -119,7 +119,7 @@ class ControlPlane::Impl {
   ApiServerOptions ServerOptions() const;
   Task<void> MakeKey();
   // Where this server itself is reached, host:port.
-  std::string Loopback() const { return ServiceLocation{options_.advertise_address, options_.advertise_port}.Authority(); }
+  std::string Loopback() const { return callout::ServiceLocation{options_.advertise_address, options_.advertise_port}.Authority(); }
   Task<void> CompactFromTimeToTime();
   // Before the store is read in there is nothing to serve.
   std::optional<std::string> StoreHealth() const;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "callout/service_location.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
 #include "server/encode.h"
 #include "server/forwarding.h"
 #include "server/metadata.h"
-#include "server/service_location.h"
 
 namespace homeostat::server {
 namespace {
@@ -231,7 +231,7 @@ Task<void> Aggregator::ProbeInto(std::shared_ptr<ExtensionServer> extension, std
 Task<Availability> Aggregator::Judge(std::shared_ptr<ExtensionServer> extension) {
   const ServiceReference reference = *extension->service().spec.service;
   object::DocumentPtr service = parts_.objects.Get("", "services", reference.ns, reference.name);
-  auto verdict = JudgeService(reference, service ? service->root() : object::Value(), SlicesOf(parts_.objects, reference.ns, reference.name));
+  auto verdict = JudgeService(reference, service ? service->root() : object::Value(), callout::SlicesOf(parts_.objects, reference.ns, reference.name));
   if (verdict) co_return *std::move(verdict);
   if (!published_ && !options_.identity_authority.empty()) {
     auto publish = PublishIdentity();

@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "callout/service_location.h"
 #include "homeostat/object/json.h"
 #include "server/aggregation/openapi_merge.h"
 #include "server/aggregation/remote_discovery.h"
 #include "server/forwarding.h"
-#include "server/service_location.h"
 
 namespace homeostat::server {
 namespace {
@@ -91,7 +91,7 @@ ExtensionServer::ExtensionServer(Runtime& runtime, const kinds::ObjectReader& ob
 Result<std::string> ExtensionServer::Locate() const {
   const ServiceReference& service = *service_->spec.service;
   if (service.ns == "default" && service.name == "kubernetes" && service.port == 443) return loopback_;
-  TRY_ASSIGN(ServiceLocation location, LocateService(objects_, runtime_, service.ns, service.name, service.port));
+  TRY_ASSIGN(callout::ServiceLocation location, callout::LocateService(objects_, runtime_, service.ns, service.name, service.port));
   return location.Authority();
 }
 

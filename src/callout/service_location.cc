@@ -1,4 +1,4 @@
-#include "server/service_location.h"
+#include "callout/service_location.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "homeostat/api/discovery/v1.h"
 #include "homeostat/base/text.h"
 
-namespace homeostat::server {
+namespace homeostat::callout {
 namespace {
 
 using api::core::v1::Service;
@@ -57,7 +57,7 @@ std::vector<object::DocumentPtr> SlicesOf(const kinds::ObjectReader& objects, st
 Result<ServiceLocation> LocateService(const kinds::ObjectReader& objects, Runtime& runtime, std::string_view ns, std::string_view name,
                                       int32_t port) {
   object::DocumentPtr document = objects.Get("", "services", ns, name);
-  if (!document) return Fail(NotFoundError("", "services", name));
+  if (!document) return Fail(NotFoundError("", "service", name));
   Service service(document->root());
   std::string_view type = service.spec().type();
   if (type == "ExternalName") return ServiceLocation{std::string(service.spec().external_name()), port};
@@ -81,4 +81,4 @@ Result<ServiceLocation> LocateService(const kinds::ObjectReader& objects, Runtim
   return Fail(ServiceUnavailableError("no endpoints available for service " + GoQuote(name)));
 }
 
-}  // namespace homeostat::server
+}  // namespace homeostat::callout

@@ -1,4 +1,4 @@
-// Where a Service is reached from this process, for those who call extension servers.
+// Where a Service is reached from this process, for those who call webhooks and extension servers.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "homeostat/base/runtime.h"
 #include "kinds/behaviour.h"
 
-namespace homeostat::server {
+namespace homeostat::callout {
 
 struct ServiceLocation {
   std::string host;  // an address without brackets, or a name
@@ -28,4 +28,4 @@ Result<ServiceLocation> LocateService(const kinds::ObjectReader& objects, Runtim
 // The endpoint slices of a service.
 std::vector<object::DocumentPtr> SlicesOf(const kinds::ObjectReader& objects, std::string_view ns, std::string_view service);
 
-}  // namespace homeostat::server
+}  // namespace homeostat::callout
