@@ -113,6 +113,10 @@ class Scenario {
     sdk::DeleteOptions options;
     options.propagation_policy = kPolicies[cluster_.Draw(3)];
     options.precondition_uid = victim->first;
+    // Not one that the collector is at already: what became of its dependents by then is not for this to decide.
+    auto found = cluster_.Await(cluster_.admin->Get(*victim->second.kind, kNamespace, victim->second.name));
+    if (!found || sdk::meta::IsDeleting((*found)->root())) return;
+    options.precondition_resource_version = sdk::meta::ResourceVersion((*found)->root());
     auto deleted = cluster_.Await(cluster_.admin->Delete(*victim->second.kind, kNamespace, victim->second.name, options));
     if (!deleted) return;
     victim->second.deleted = true;
