@@ -163,7 +163,6 @@ class ApiServer::Impl {
   const PathHandler* FindPath(std::string_view path) const;
   bool Enter(const RequestInfo& info, const User& user);
   void Count(const RequestInfo& info, std::string_view method, int code, Duration took);
-  void Leave(const RequestInfo& info);
 
   Parts parts_;
   std::vector<auth::Authenticator*> authenticators_;
@@ -171,7 +170,11 @@ class ApiServer::Impl {
   std::map<std::string, PathHandler, std::less<>> paths_;
   std::map<std::string, ResourceHandler, std::less<>> resource_handlers_;
   Diversion diversion_;
-  int reading_ = 0, mutating_ = 0;
+  // Kept by every request under way: one that is given up when the server ends may outlive it.
+  struct InFlight {
+    int reading = 0, mutating = 0;
+  };
+  std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();
   FlowControl* flow_control_ = nullptr;
   std::unique_ptr<RequestMetrics> metrics_;
   std::unique_ptr<StoreMetrics> store_metrics_;
@@ -189,22 +192,17 @@ void ApiServer::Impl::Count(const RequestInfo& info, std::string_view method, in
   std::string_view none;
   metrics_->Finished(verb, known ? info.group : none, known ? info.version : none, known ? info.resource : none,
                      known ? info.subresource : none, scope, code, took);
-  metrics_->InFlight(reading_, mutating_);
+  metrics_->InFlight(in_flight_->reading, in_flight_->mutating);
 }
 
 // The masters always get in: the server itself writes as one of them while it answers somebody.
 bool ApiServer::Impl::Enter(const RequestInfo& info, const User& user) {
   if (IsLongRunning(info)) return true;
-  int& count = IsReading(info.verb) ? reading_ : mutating_;
+  int& count = IsReading(info.verb) ? in_flight_->reading : in_flight_->mutating;
   int limit = flow_control_ != nullptr ? 0 : IsReading(info.verb) ? options_.max_requests : options_.max_mutating_requests;
   if (limit > 0 && count >= limit && !user.InGroup(kGroupMasters)) return false;
   ++count;
   return true;
-}
-
-void ApiServer::Impl::Leave(const RequestInfo& info) {
-  if (IsLongRunning(info)) return;
-  --(IsReading(info.verb) ? reading_ : mutating_);
 }
 
 const PathHandler* ApiServer::Impl::FindPath(std::string_view path) const {
@@ -304,10 +302,12 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   }
   if (!Enter(info, effective)) co_return TooManyRequests(1);
   struct Leaving {
-    Impl* impl;
-    const RequestInfo* info;
-    ~Leaving() { impl->Leave(*info); }
-  } leaving{this, &info};
+    std::shared_ptr<InFlight> in_flight;
+    bool counts, reads;
+    ~Leaving() {
+      if (counts) --(reads ? in_flight->reading : in_flight->mutating);
+    }
+  } leaving{in_flight_, !IsLongRunning(info), IsReading(info.verb)};
 
   if (diversion_) {
     PathRequest asked{request, info, query, effective, error_output, audit_id};

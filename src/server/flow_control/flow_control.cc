@@ -254,7 +254,7 @@ Task<bool> FlowControl::Pass::Wait() {
 }
 
 FlowControl::Pass::~Pass() {
-  if (level_ == nullptr || state() == FlowTicket::State::kNone) return;
+  if (level_ == nullptr || state() == FlowTicket::State::kNone || alive_.expired()) return;
   if (state() == FlowTicket::State::kWaiting) --flow_control_->waiting_;
   level_->Leave(*this, flow_control_->runtime_.Now());
   flow_control_->Dispatch();

@@ -47,7 +47,9 @@ class FlowControl {
   // One request's way through. Lives as long as the request; leaving gives the seat back.
   class Pass : private FlowTicket {
    public:
-    explicit Pass(FlowControl* flow_control) : flow_control_(flow_control) {}
+    explicit Pass(FlowControl* flow_control) : flow_control_(flow_control) {
+      if (flow_control != nullptr) alive_ = flow_control->alive_;
+    }
     ~Pass();
 
     // True: go on. False: Wait. user and info must outlive the pass.
@@ -62,6 +64,7 @@ class FlowControl {
    private:
     friend class FlowControl;
     FlowControl* flow_control_;
+    std::weak_ptr<const bool> alive_;  // of a request that outlives the server, nothing is left to tell
     std::shared_ptr<const FlowRules> rules_;
     std::shared_ptr<FlowLevel> level_;
     const User* user_ = nullptr;
@@ -72,6 +75,7 @@ class FlowControl {
   };
 
  private:
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   // How often requests of a level were refused lately, and so how long clients are asked to stay away.
   struct Refusals {
     int64_t second = 0, count = 0, changed = 0;
