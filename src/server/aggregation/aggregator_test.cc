@@ -76,7 +76,8 @@ class AggregatorTest : public internal::TestServer {
     EXPECT_EQ(Ask("POST", "/apis/discovery.k8s.io/v1/namespaces/wardle/endpointslices", body).code, 201);
   }
   std::string Reason() {
-    for (const object::Value& condition : Ask("GET", std::string(kName)).Get({"status", "conditions"}).items()) {
+    const auto answer = Ask("GET", std::string(kName));
+    for (const object::Value& condition : answer.Get({"status", "conditions"}).items()) {
       if (condition.Get("type").AsString() == "Available") return std::string(condition.Get("reason").AsString());
     }
     return "";
