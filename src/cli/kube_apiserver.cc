@@ -17,6 +17,7 @@
 #include "controllers/namespace.h"
 #include "homeostat/base/files.h"
 #include "homeostat/base/log.h"
+#include "homeostat/sdk/custom_kinds.h"
 #include "http/server.h"
 #include "server/bootstrap.h"
 #include "server/control_plane.h"
@@ -62,6 +63,7 @@ class KubeApiserver : public Serving {
   Task<void> Stop() override {
     garbage_collector_.reset();
     namespaces_.reset();
+    custom_kinds_.reset();
     informers_.reset();
     if (server_) {
       auto shutdown = server_->Shutdown(kShutdownGrace);
@@ -149,12 +151,19 @@ class KubeApiserver : public Serving {
     const char* wanted = std::getenv("HOMEOSTAT_CONTROLLERS");
     if (wanted == nullptr || *wanted == '\0') return {};
     informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("generic-garbage-collector"));
+    custom_kinds_ = std::make_unique<sdk::CustomKinds>(*informers_);
+    custom_kinds_->FollowExtensions(runtime_, ClientFor("namespace-controller"), *informers_);
     for (const std::string& name : SplitAtCommas(wanted)) {
       if (name == "namespace") {
-        namespaces_ = std::make_unique<controllers::NamespaceController>(runtime_, ClientFor("namespace-controller"), *informers_);
+        controllers::NamespaceOptions options;
+        options.custom_kinds = custom_kinds_.get();
+        namespaces_ = std::make_unique<controllers::NamespaceController>(runtime_, ClientFor("namespace-controller"), *informers_, options);
         namespaces_->Start();
       } else if (name == "gc") {
-        garbage_collector_ = std::make_unique<controllers::GarbageCollector>(runtime_, ClientFor("generic-garbage-collector"), *informers_);
+        controllers::GarbageCollectorOptions options;
+        options.custom_kinds = custom_kinds_.get();
+        garbage_collector_ =
+            std::make_unique<controllers::GarbageCollector>(runtime_, ClientFor("generic-garbage-collector"), *informers_, options);
         garbage_collector_->Start();
       } else {
         return Fail(SystemError("HOMEOSTAT_CONTROLLERS: " + name + " is not known; it can be namespace and gc"));
@@ -172,6 +181,7 @@ class KubeApiserver : public Serving {
   std::unique_ptr<server::ControlPlane> control_plane_;
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<sdk::InformerFactory> informers_;
+  std::unique_ptr<sdk::CustomKinds> custom_kinds_;
   std::unique_ptr<controllers::NamespaceController> namespaces_;
   std::unique_ptr<controllers::GarbageCollector> garbage_collector_;
 };

@@ -77,8 +77,13 @@ void GarbageCollector::Follow(const schema::Kind& kind, bool served) {
   if (!served) {
     auto followed = custom_.find(&kind);
     if (followed == custom_.end()) return;
-    // Its objects went with their definition, or are shown again by the informer of another version.
-    for (const object::DocumentPtr& object : followed->second->List()) Gone(std::string(sdk::meta::Uid(object->root())));
+    // They are seen no more, which is not to say that they are gone: they may stand there in another version, or behind a server
+    // that is not asked any longer. Those that name them as owners ask for them.
+    for (const object::DocumentPtr& object : followed->second->List()) {
+      std::string uid(sdk::meta::Uid(object->root()));
+      rechecks_.erase(uid);
+      Enqueue(graph_.Forget(uid));
+    }
     custom_.erase(followed);
     return;
   }

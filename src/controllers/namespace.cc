@@ -74,6 +74,8 @@ NamespaceController::NamespaceController(Runtime& runtime, sdk::Client client, s
       controller_(runtime, {.name = "namespace", .workers = options_.workers, .backoff = {}, .log = client_.options().log},
                   [this](std::string key) { return Reconcile(std::move(key)); }) {
   if (options_.kinds.empty()) options_.kinds = ContentKinds();
+  // Nothing is finalized while kinds may be missing of which there are objects.
+  if (options_.custom_kinds != nullptr) controller_.WaitFor(options_.custom_kinds->informer());
   controller_.WatchMapped(namespaces_, [](const sdk::Change& change) -> std::vector<std::string> {
     if (!change.current || !sdk::meta::IsDeleting(change.current->root())) return {};
     return {std::string(sdk::meta::Name(change.current->root()))};

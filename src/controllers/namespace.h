@@ -14,7 +14,7 @@ namespace homeostat::controllers {
 
 struct NamespaceOptions {
   // Kinds of CustomResourceDefinitions, whose objects go as well; may be null. Must outlive the controller.
-  const sdk::CustomKinds* custom_kinds = nullptr;
+  sdk::CustomKinds* custom_kinds = nullptr;
   int workers = 10;
   // What can be in a namespace, one version each. Empty: every built-in stored kind with list and delete.
   std::vector<const schema::Kind*> kinds;

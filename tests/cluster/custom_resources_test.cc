@@ -185,6 +185,33 @@ TEST_F(CustomResources, AreSeenByWhatLooksAfterEverything) {
   EXPECT_EQ(Call("GET", "/apis/example.com/v1/boats").body().Get("items").size(), 0u);
 }
 
+TEST_F(CustomResources, KeepTheirDependentsWhenAnotherVersionIsStored) {
+  sdk::InformerFactory informers(*cluster_.runtime, cluster_.Reader());
+  sdk::CustomKinds kinds(informers);
+  controllers::GarbageCollectorOptions options;
+  options.custom_kinds = &kinds;
+  controllers::GarbageCollector collector(*cluster_.runtime, cluster_.Controller("generic-garbage-collector"), informers, options);
+  collector.Start();
+  informers.Start();
+  const std::string kTwo = std::string(kV1) + ", {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, "
+                           "x-kubernetes-preserve-unknown-fields: true}}}";
+  ASSERT_EQ(Call("POST", std::string(kDefinitions), Definition(kTwo)).code, 201);
+  std::string uid = Call("POST", boats_, Boat("owner", "{}")).At({"metadata", "uid"});
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  ASSERT_EQ(Call("POST", maps, "{apiVersion: v1, kind: ConfigMap, metadata: {name: owned, ownerReferences: [{apiVersion: example.com/v1, "
+                               "kind: Boat, name: owner, uid: " + uid + "}]}}").code, 201);
+  cluster_.runtime->RunFor(seconds(5));
+  Answer moved = Call("PATCH", std::string(kDefinitions) + "/boats.example.com",
+                      R"([{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}])",
+                      "application/json-patch+json");
+  ASSERT_EQ(moved.code, 200) << moved.At({});
+  cluster_.runtime->RunFor(seconds(30));
+  EXPECT_EQ(Call("GET", maps + "/owned").code, 200) << "its owner lives";
+  EXPECT_EQ(Call("DELETE", boats_ + "/owner").code, 200);
+  cluster_.runtime->RunFor(seconds(30));
+  EXPECT_EQ(Call("GET", maps + "/owned").code, 404) << "and is still looked after";
+}
+
 TEST_F(CustomResources, ManyDefinitionsCostLittle) {
   for (int i = 0; i < 200; ++i) {
     std::string name = "things" + std::to_string(i);

@@ -51,6 +51,31 @@ check_objects() {
   client create serviceaccount robot
   same "$(client create token robot | cut -d. -f2 | tr '_-' '/+' | base64 -d 2>/dev/null | grep -o '"iss":"[^"]*"')" "\"iss\":\"https://127.0.0.1:$port/\""
 }
+# With the two controllers that are there when asked for, which know custom kinds as well.
+owned_is_collected() { ! client get boat owned >/dev/null 2>&1; }
+namespace_is_gone() { ! client get ns sea >/dev/null 2>&1; }
+check_controllers() {
+  client apply -f - <<'YAML'
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: boats, singular: boat, kind: Boat}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+YAML
+  client create -f - <<<'{"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"owner"}}'
+  local uid; uid=$(client get boat owner -o 'jsonpath={.metadata.uid}')
+  client create -f - <<<'{"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"owned","ownerReferences":[{"apiVersion":"example.com/v1","kind":"Boat","name":"owner","uid":"'"$uid"'"}]}}'
+  client delete boat owner --wait=false
+  eventually 20 owned_is_collected
+  client create ns sea
+  client create -n sea -f - <<<'{"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"a"}}'
+  client delete ns sea --wait=false
+  eventually 30 namespace_is_gone
+  same "$(client get boats -A -o name)" ""
+}
 check_ends_with_a_watch_open() {
   client get configmaps --watch >"$folder/watched" & local watch=$!
   eventually 5 grep -q one "$folder/watched"
@@ -74,4 +99,9 @@ check etcd
 check objects
 check ends_with_a_watch_open
 check ends_with_its_parent
+# shellcheck disable=SC2046
+HOMEOSTAT_CONTROLLERS=namespace,gc "$assets/kube-apiserver" $(server_flags) >>"$folder/log" 2>&1 & server=$!
+eventually 10 healthy
+check controllers
+kill -TERM "$server"
 finish

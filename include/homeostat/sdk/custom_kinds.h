@@ -37,7 +37,8 @@ class CustomKinds {
   std::vector<const schema::Kind*> Served() const;
   // A served kind in any of its versions; null if there is none.
   const schema::Kind* Find(std::string_view group, std::string_view version, std::string_view kind) const;
-  const Informer& informer() const { return definitions_; }
+  // Of the definitions: until it has synced, not all kinds are known.
+  Informer& informer() { return definitions_; }
 
  private:
   struct Known;
