@@ -146,6 +146,16 @@ std::optional<std::string> Decode(std::string_view text, const DecodeTable& tabl
 
 }  // namespace
 
+std::string_view TrimSpace(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  size_t first = text.find_first_not_of(kSpace);
+  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+size_t CountCharacters(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 std::string GoQuote(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 2);

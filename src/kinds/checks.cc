@@ -43,10 +43,6 @@ bool IsPercent(std::string_view text, int64_t& percent) {
 
 }  // namespace
 
-void AddInvalid(FieldErrors& errors, const FieldPath& path, const BadValue& value, const Messages& messages) {
-  for (const std::string& message : messages) errors.Invalid(path, value, message);
-}
-
 void CheckDns1123Label(std::string_view value, const FieldPath& path, FieldErrors& errors) {
   AddInvalid(errors, path, value, object::IsDNS1123Label(value));
 }

@@ -26,8 +26,11 @@ inline constexpr std::string_view kIsNegative = "must be greater than or equal t
 inline constexpr std::string_view kNotPositive = "must be greater than zero";
 inline constexpr std::string_view kImmutable = "field is immutable";
 
-// An Invalid for each message.
-void AddInvalid(FieldErrors& errors, const FieldPath& path, const BadValue& value, const Messages& messages);
+// An Invalid for each message. What the value looks like in them is only worked out if there is one.
+template <class Shown>
+void AddInvalid(FieldErrors& errors, const FieldPath& path, const Shown& value, const Messages& messages) {
+  for (const std::string& message : messages) errors.Invalid(path, value, message);
+}
 
 // Names.
 void CheckDns1123Label(std::string_view value, const FieldPath& path, FieldErrors& errors);

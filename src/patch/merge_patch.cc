@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "patch/internal/member_lookup.h"
+#include "homeostat/object/member_lookup.h"
 #include "patch/internal/prune_nulls.h"
 
 namespace homeostat::patch {
 
-using internal::MemberLookup;
+using object::MemberLookup;
 using internal::WithoutNullMembers;
 using object::Member;
 

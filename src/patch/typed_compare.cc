@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "homeostat/object/member_lookup.h"
 #include "patch/internal/compare_values.h"
-#include "patch/internal/member_lookup.h"
 #include "patch/internal/set_builder.h"
 #include "patch/internal/structure.h"
 #include "patch/typed_merge.h"
@@ -11,7 +11,7 @@ namespace homeostat::patch {
 using internal::EqualValues;
 using internal::Identical;
 using internal::ItemElement;
-using internal::MemberLookup;
+using object::MemberLookup;
 using internal::SetBuilder;
 using internal::Structure;
 using object::Member;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "homeostat/object/member_lookup.h"
 #include "patch/internal/compare_values.h"
-#include "patch/internal/member_lookup.h"
 #include "patch/internal/structure.h"
 
 namespace homeostat::patch {
@@ -12,7 +12,7 @@ namespace homeostat::patch {
 using internal::EqualValues;
 using internal::Identical;
 using internal::ItemElement;
-using internal::MemberLookup;
+using object::MemberLookup;
 using internal::Structure;
 using object::Member;
 

@@ -9,6 +9,7 @@
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/member_lookup.h"
 #include "schema/internal/pattern.h"
 #include "schema/internal/presence.h"
 
@@ -104,12 +105,13 @@ struct Before {
   bool known() const { return shape != nullptr && !old.IsAbsent(); }
 };
 
-Before BeforeMember(const Before& before, const Value& value, std::string_view name) {
+// in_old: looks in the old object.
+Before BeforeMember(const Before& before, const Value& value, std::string_view name, object::MemberLookup& in_old) {
   if (!before.known() || !before.old.IsObject() || !value.IsObject()) return {};
   const Type& type = internal::ObjectType(*before.shape);
   const Field* field = type.form == Form::kStruct ? type.FindField(name) : nullptr;
   const Type* shape = field != nullptr ? field->type : type.element;
-  const Member* old = before.old.Find(name);
+  const Member* old = in_old.Find(name);
   return shape == nullptr || old == nullptr ? Before{} : Before{shape, old->value};
 }
 
@@ -320,7 +322,7 @@ class Checker {
   static void Text(const Condition& condition, const Value& value, const Frame& frame, Outcome& outcome) {
     const Constraints& limits = condition.limits;
     std::string_view text = value.AsString();
-    auto length = static_cast<int64_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+    auto length = static_cast<int64_t>(CountCharacters(text));
     if (limits.max_length >= 0 && length > limits.max_length) {
       std::string name = frame.Path();
       std::string message = InBody(name) + "should be at most " + std::to_string(limits.max_length) + " chars long";
@@ -450,12 +452,13 @@ class Checker {
       outcome.Add({FaultCode::kTooMany, name, message, BadValue(count), limits.max_properties, count});
     }
     if (condition.additional != nullptr || condition.forbids_additional) Further(condition, object, frame, before, outcome);
+    object::MemberLookup in_old(before.old);
     for (const PropertyCondition& property : condition.properties) {
       const Member* member = object.Find(property.name);
       if (member == nullptr) continue;
       Frame here{.parent = &frame, .name = property.name, .step = Frame::Step::kProperty};
       bool meta = frame.step == Frame::Step::kRoot && (property.name == "kind" || property.name == "apiVersion");
-      outcome.Merge(Run(*property.condition, member->value, here, meta ? Before{} : BeforeMember(before, object, property.name)));
+      outcome.Merge(Run(*property.condition, member->value, here, meta ? Before{} : BeforeMember(before, object, property.name, in_old)));
     }
     for (std::string_view name : condition.required) {
       if (object.Find(name) != nullptr) continue;
@@ -469,6 +472,7 @@ class Checker {
   void Further(const Condition& condition, const Value& object, const Frame& frame, const Before& before, Outcome& outcome) {
     std::vector<Member> members(object.members().begin(), object.members().end());
     std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.name() < b.name(); });
+    object::MemberLookup in_old(before.old);
     for (const Member& member : members) {
       if (condition.FindProperty(member.name()) != nullptr) continue;
       if (condition.forbids_additional) {
@@ -478,7 +482,7 @@ class Checker {
         continue;
       }
       Frame here{.parent = &frame, .name = member.name(), .step = Frame::Step::kFurther};
-      outcome.Merge(Run(*condition.additional, member.value, here, BeforeMember(before, object, member.name())));
+      outcome.Merge(Run(*condition.additional, member.value, here, BeforeMember(before, object, member.name(), in_old)));
     }
   }
 

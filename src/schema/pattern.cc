@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include "homeostat/schema/conditions.h"
+#include "object/regex_fault.h"
 
 namespace homeostat::schema {
 
@@ -38,26 +39,6 @@ std::string ToRe2(std::string_view text) {
   return result;
 }
 
-std::string_view GoFault(re2::RE2::ErrorCode code) {
-  switch (code) {
-    case re2::RE2::ErrorBadEscape: return "invalid escape sequence";
-    case re2::RE2::ErrorBadCharClass: return "invalid character class";
-    case re2::RE2::ErrorBadCharRange: return "invalid character class range";
-    case re2::RE2::ErrorMissingBracket: return "missing closing ]";
-    case re2::RE2::ErrorMissingParen: return "missing closing )";
-    case re2::RE2::ErrorUnexpectedParen: return "unexpected )";
-    case re2::RE2::ErrorTrailingBackslash: return "trailing backslash at end of expression";
-    case re2::RE2::ErrorRepeatArgument: return "missing argument to repetition operator";
-    case re2::RE2::ErrorRepeatSize: return "invalid repeat count";
-    case re2::RE2::ErrorRepeatOp: return "invalid nested repetition operator";
-    case re2::RE2::ErrorBadPerlOp: return "invalid or unsupported Perl syntax";
-    case re2::RE2::ErrorBadUTF8: return "invalid UTF-8";
-    case re2::RE2::ErrorBadNamedCapture: return "invalid named capture";
-    case re2::RE2::ErrorPatternTooLarge: return "expression too large";
-    default: return "regexp/syntax: internal error";
-  }
-}
-
 }  // namespace
 
 Pattern::Pattern(std::string_view text) : expression_(std::make_unique<const re2::RE2>(ToRe2(text), PatternOptions())) {}
@@ -69,15 +50,7 @@ bool Pattern::Matches(std::string_view text) const {
   return ok() && re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *expression_);
 }
 
-std::string Pattern::Fault() const {
-  if (ok()) return "";
-  std::string fault = "error parsing regexp: " + std::string(GoFault(expression_->error_code()));
-  re2::RE2::ErrorCode code = expression_->error_code();
-  if (code == re2::RE2::ErrorTrailingBackslash) return fault + ": ``";
-  // Go shows what stands around a parenthesis: all of the expression.
-  bool whole = code == re2::RE2::ErrorMissingParen || code == re2::RE2::ErrorUnexpectedParen || expression_->error_arg().empty();
-  return fault + ": `" + (whole ? expression_->pattern() : expression_->error_arg()) + "`";
-}
+std::string Pattern::Fault() const { return ok() ? std::string() : object::GoRegexFault(*expression_); }
 
 std::string PatternFault(std::string_view pattern) { return Pattern(pattern).Fault(); }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/quantity.h"
 #include "homeostat/object/time.h"
@@ -54,12 +55,7 @@ ScalarResult CanonicalQuantity(Arena& arena, const Value& value) {
                      : value.IsString() ? std::string(value.AsString())
                                         : object::JsonText(value);
   // Go trims what stands between the quotes.
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  size_t first = text.find_first_not_of(kSpace);
-  std::string_view trimmed = first == std::string::npos
-                                 ? std::string_view()
-                                 : std::string_view(text).substr(first, text.find_last_not_of(kSpace) - first + 1);
-  auto quantity = Quantity::Parse(trimmed);
+  auto quantity = Quantity::Parse(TrimSpace(text));
   if (!quantity) return std::unexpected(quantity.error().message());
   std::string canonical = quantity->ToString();
   if (value.IsString() && canonical == value.AsString()) return value;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
 #include "homeostat/schema/diff.h"
 #include "schema/internal/patterns.h"
@@ -25,10 +26,6 @@ std::string NumberText(double number) {
   std::string text;
   object::AppendJsonDouble(text, number);
   return text;
-}
-
-size_t CountCharacters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 // What OpenAPI calls the value.

@@ -10,6 +10,12 @@ namespace homeostat {
 // Text in double quotes with Go's escapes, as the verb %q prints it: Kubernetes' messages quote names and values so.
 std::string GoQuote(std::string_view text);
 
+// Without the white space of ASCII around it, as Go's strings.TrimSpace.
+std::string_view TrimSpace(std::string_view text);
+
+// The characters of UTF-8: octets that continue none. Of what is no UTF-8 it says little.
+size_t CountCharacters(std::string_view text);
+
 // Base64 with the standard alphabet and padding (RFC 4648, section 4), as JSON carries bytes.
 std::string Base64Encode(std::string_view bytes);
 // nullopt for anything that is not exactly one standard encoding; line breaks are skipped, as Go's decoder does.

@@ -1,6 +1,7 @@
 #include "cel/authorizer.h"
 
 #include "cel/internal/functions.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/names.h"
 
 namespace homeostat::cel {
@@ -66,8 +67,6 @@ namespace {
 const Check& CheckOf(const Value& value) { return static_cast<const Check&>(value.opaque()); }
 const AuthorizationAnswer& AnswerOf(const Value& value) { return static_cast<const Decision&>(value.opaque()).answer(); }
 
-bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
-
 template <Stage kStage>
 Value With(CallContext& context, const Value& check, std::string AuthorizationQuestion::*part, const Value& text) {
   AuthorizationQuestion question = CheckOf(check).question();
@@ -77,14 +76,14 @@ Value With(CallContext& context, const Value& check, std::string AuthorizationQu
 }
 
 Value Path(CallContext& context, std::span<const Value> args) {
-  if (IsBlank(args[1].text())) return Value::Error("path must not be empty");
+  if (TrimSpace(args[1].text()).empty()) return Value::Error("path must not be empty");
   return With<Stage::kPath>(context, args[0], &AuthorizationQuestion::path, args[1]);
 }
 Value Group(CallContext& context, std::span<const Value> args) {
   return With<Stage::kGroup>(context, args[0], &AuthorizationQuestion::group, args[1]);
 }
 Value Resource(CallContext& context, std::span<const Value> args) {
-  if (IsBlank(args[1].text())) return Value::Error("resource must not be empty");
+  if (TrimSpace(args[1].text()).empty()) return Value::Error("resource must not be empty");
   return With<Stage::kResource>(context, args[0], &AuthorizationQuestion::resource, args[1]);
 }
 template <std::string AuthorizationQuestion::*kPart>

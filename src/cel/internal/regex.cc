@@ -5,6 +5,7 @@
 
 #include "cel/internal/functions.h"
 #include "cel/internal/operators.h"
+#include "object/regex_fault.h"
 
 namespace homeostat::cel::internal {
 
@@ -12,26 +13,6 @@ namespace {
 
 // Bytes that a compiled pattern and its automaton may take; upstream's library has a bound of its own.
 constexpr int64_t kMaxPatternMemory = 8 << 20;
-
-// What Go's regexp says for each of RE2's errors.
-std::string_view GoMessage(re2::RE2::ErrorCode code) {
-  switch (code) {
-    case re2::RE2::ErrorBadEscape: return "invalid escape sequence";
-    case re2::RE2::ErrorBadCharClass: return "invalid character class";
-    case re2::RE2::ErrorBadCharRange: return "invalid character class range";
-    case re2::RE2::ErrorMissingBracket: return "missing closing ]";
-    case re2::RE2::ErrorMissingParen: return "missing closing )";
-    case re2::RE2::ErrorUnexpectedParen: return "unexpected )";
-    case re2::RE2::ErrorTrailingBackslash: return "trailing backslash at end of expression";
-    case re2::RE2::ErrorRepeatArgument: return "missing argument to repetition operator";
-    case re2::RE2::ErrorRepeatSize: return "invalid repeat count";
-    case re2::RE2::ErrorRepeatOp: return "invalid nested repetition operator";
-    case re2::RE2::ErrorBadPerlOp: return "invalid or unsupported Perl syntax";
-    case re2::RE2::ErrorBadUTF8: return "invalid UTF-8";
-    case re2::RE2::ErrorBadNamedCapture: return "invalid named capture";
-    default: return "expression too large";
-  }
-}
 
 bool FindAt(const re2::RE2& pattern, std::string_view text, size_t at, re2::StringPiece& match) {
   return pattern.Match(re2::StringPiece(text.data(), text.size()), at, text.size(), re2::RE2::UNANCHORED, &match, 1);
@@ -93,10 +74,7 @@ CompiledPattern CompilePattern(std::string_view text) {
   options.set_max_mem(kMaxPatternMemory);
   auto pattern = std::make_shared<const re2::RE2>(re2::StringPiece(text.data(), text.size()), options);
   if (pattern->ok()) return {std::move(pattern), ""};
-  std::string_view message = GoMessage(pattern->error_code());
-  std::string_view argument = std::string_view(pattern->error_arg());
-  if (message == "missing closing )" || message == "unexpected )") argument = text;
-  return {nullptr, "error parsing regexp: " + std::string(message) + ": `" + std::string(argument) + "`"};
+  return {nullptr, object::GoRegexFault(*pattern)};
 }
 
 Value CallWithPattern(CallContext& context, const re2::RE2& pattern, std::string_view function, std::span<const Value> args) {

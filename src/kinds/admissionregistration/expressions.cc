@@ -6,6 +6,7 @@
 
 #include "cel/policy_environment.h"
 #include "homeostat/api/admissionregistration/v1.h"
+#include "homeostat/base/text.h"
 #include "kinds/admissionregistration/admissionregistration.h"
 #include "kinds/internal_json.h"
 
@@ -14,11 +15,6 @@ namespace {
 
 constexpr size_t kMostConditions = 64, kMostAuditAnnotations = 20, kLongestAuditExpression = 5 * 1024;
 constexpr std::string_view kSpace = " \t\n\v\f\r";
-
-std::string_view Trimmed(std::string_view text) {
-  size_t start = text.find_first_not_of(kSpace);
-  return start == text.npos ? std::string_view() : text.substr(start, text.find_last_not_of(kSpace) + 1 - start);
-}
 
 bool IsIdentifier(std::string_view name) {
   constexpr std::string_view kReserved[] = {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
@@ -49,12 +45,12 @@ class SpecExpressions {
     for (size_t i = 0; i < variables.size(); ++i) {
       FieldPath path = FieldPath("spec").Child("variables").Index(i);
       std::string_view name = variables.At(i).Get("name").AsString(), text = variables.At(i).Get("expression").AsString();
-      if (Trimmed(name).empty()) {
+      if (TrimSpace(name).empty()) {
         errors_.Required(path.Child("name"), "name is not specified");
       } else if (!IsIdentifier(name)) {
         errors_.Invalid(path.Child("name"), name, "must be a valid CEL identifier");
       }
-      if (Trimmed(text).empty()) {
+      if (TrimSpace(text).empty()) {
         errors_.Required(path.Child("expression"), "expression is not specified");
         continue;
       }
@@ -95,19 +91,19 @@ class SpecExpressions {
     static const cel::Type kBool[] = {cel::Type::Bool()}, kText[] = {cel::Type::String()};
     std::string_view text = validation.Get("expression").AsString(), message = validation.Get("message").AsString();
     std::string_view made = validation.Get("messageExpression").AsString();
-    if (Trimmed(text).empty()) {
+    if (TrimSpace(text).empty()) {
       errors_.Required(path.Child("expression"), "expression is not specified");
     } else {
       CheckExpression(environment_, text, kBool, path.Child("expression"), errors_);
     }
-    if (!made.empty() && Trimmed(made).empty()) {
+    if (!made.empty() && TrimSpace(made).empty()) {
       errors_.Invalid(path.Child("messageExpression"), made, "must be non-empty if specified");
     } else if (!made.empty()) {
       CheckExpression(environment_.WithNames({params_, false, false}), made, kText, path.Child("messageExpression"), errors_);
     }
-    if (!message.empty() && Trimmed(message).empty()) {
+    if (!message.empty() && TrimSpace(message).empty()) {
       errors_.Invalid(path.Child("message"), message, "must be non-empty if specified");
-    } else if (Trimmed(message).find_first_of("\r\n") != message.npos) {
+    } else if (TrimSpace(message).find_first_of("\r\n") != message.npos) {
       errors_.Invalid(path.Child("message"), message, "must not contain line breaks");
     }
     if (Value reason = validation.Get("reason")) {
@@ -124,7 +120,7 @@ class SpecExpressions {
       CheckQualifiedName(std::string(name) + "/" + std::string(key), path.Child("key"), errors_);
     }
     FieldPath at = path.Child("valueExpression");
-    std::string_view text = note.Get("valueExpression").AsString(), trimmed = Trimmed(text);
+    std::string_view text = note.Get("valueExpression").AsString(), trimmed = TrimSpace(text);
     if (trimmed.empty()) return errors_.Required(at, "valueExpression is not specified");
     if (trimmed.size() > kLongestAuditExpression) {
       return errors_.Required(at, "must not exceed " + std::to_string(kLongestAuditExpression) + " bytes in length");
@@ -141,7 +137,7 @@ class SpecExpressions {
     std::string_view wanted = json_patch ? "jsonPatch" : "applyConfiguration", other = json_patch ? "applyConfiguration" : "jsonPatch";
     if (Value given = mutation.Get(wanted); !given) {
       errors_.Required(path.Child(wanted), "must be specified when patchType is " + std::string(type));
-    } else if (std::string_view text = Trimmed(given.Get("expression").AsString()); text.empty()) {
+    } else if (std::string_view text = TrimSpace(given.Get("expression").AsString()); text.empty()) {
       errors_.Required(path.Child(wanted, "expression"));
     } else {
       CheckExpression(patching, text, json_patch ? std::span<const cel::Type>(kPatches) : kObject, path.Child(wanted, "expression"), errors_);
@@ -165,7 +161,7 @@ void CheckMatchConditions(const Value& conditions, bool params, const FieldPath&
   cel::PolicyEnvironment environment({params, true, false}, false);
   std::set<std::string_view> names;
   for (size_t i = 0; i < conditions.size(); ++i) {
-    std::string_view name = conditions.At(i).Get("name").AsString(), text = Trimmed(conditions.At(i).Get("expression").AsString());
+    std::string_view name = conditions.At(i).Get("name").AsString(), text = TrimSpace(conditions.At(i).Get("expression").AsString());
     FieldPath expression = path.Index(i).Child("expression"), at = path.Index(i).Child("name");
     if (text.empty()) {
       errors.Required(expression);

@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 
+#include "homeostat/base/text.h"
 #include "homeostat/object/jsonpath.h"
 #include "kinds/admissionregistration/admissionregistration.h"
 #include "kinds/cells.h"
@@ -177,10 +178,8 @@ void CheckValidatingPolicy(RuleContext& context, const Value& policy, const Valu
 void CheckNewValidatingPolicy(RuleContext& context, Value policy, FieldErrors& errors) { CheckValidatingPolicy(context, policy, Value(), errors); }
 
 void CheckFieldReference(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  size_t start = text.find_first_not_of(kSpace);
-  if (start == text.npos) return errors.Required(path);
-  std::string_view reference = text.substr(start, text.find_last_not_of(kSpace) + 1 - start);
+  std::string_view reference = TrimSpace(text);
+  if (reference.empty()) return errors.Required(path);
   auto parsed = object::JsonPath::Parse(reference);
   if (!parsed) errors.Invalid(path, reference, "invalid JSONPath: " + parsed.error().message());
 }

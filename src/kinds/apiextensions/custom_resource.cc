@@ -99,10 +99,16 @@ bool CheckTypeMeta(const schema::Kind& kind, const Value& object, FieldErrors& e
   return errors.size() == before;
 }
 
-bool HasDuplicates(const schema::Type& type, const Value& object) {
-  FieldErrors errors;
-  CheckListItems(type, object, FieldPath(), errors);
-  return !errors.empty();
+// Items that are there twice are forgiven where the old object (absent: there is none) had such, too; it is only looked through
+// for objects that have any.
+void CheckItems(const schema::Type& type, const Value& object, const Value& old, FieldErrors& errors) {
+  FieldErrors found;
+  found.set_empty_fields(errors.empty_fields());
+  CheckListItems(type, object, FieldPath(), found);
+  if (found.empty()) return;
+  FieldErrors before;
+  CheckListItems(type, old, FieldPath(), before);
+  if (before.empty()) errors.Add(found.Take());
 }
 
 // Rules are not evaluated on objects that are of the wrong shape.
@@ -120,14 +126,19 @@ void CheckRules(RuleContext& context, const Value& object, const Value& old, Fie
   context.kind.rules->Check(object, old, context.warnings, errors);
 }
 
-void CheckNew(RuleContext& context, Value object, FieldErrors& errors) {
+// old: absent for a new object.
+void CheckWhole(RuleContext& context, const Value& object, const Value& old, FieldErrors& errors) {
   const schema::Type& type = *context.kind.type;
   if (CheckTypeMeta(context.kind, object, errors)) {
-    schema::CheckConditions(*type.condition, object, FieldPath(), errors);
+    schema::CheckConditions(*type.condition, object, FieldPath(), errors, &type, old);
     CheckScale(context.kind, object, errors);
   }
   CheckEmbeddedResources(type, object, FieldPath(), errors);
-  CheckListItems(type, object, FieldPath(), errors);
+  CheckItems(type, object, old, errors);
+}
+
+void CheckNew(RuleContext& context, Value object, FieldErrors& errors) {
+  CheckWhole(context, object, Value(), errors);
   CheckRules(context, object, Value(), errors);
 }
 
@@ -141,20 +152,14 @@ void CheckStatus(RuleContext& context, const Value& object, const Value& old, Fi
     }
     CheckScaleStatus(context.kind, object, errors);
   }
-  if (!HasDuplicates(type, old)) CheckListItems(type, object, FieldPath(), errors);
+  CheckItems(type, object, old, errors);
 }
 
 void CheckChanged(RuleContext& context, Value object, Value old, FieldErrors& errors) {
-  const schema::Type& type = *context.kind.type;
   if (context.subresource == "status") {
     CheckStatus(context, object, old, errors);
   } else {
-    if (CheckTypeMeta(context.kind, object, errors)) {
-      schema::CheckConditions(*type.condition, object, FieldPath(), errors, &type, old);
-      CheckScale(context.kind, object, errors);
-    }
-    CheckEmbeddedResources(type, object, FieldPath(), errors);
-    if (!HasDuplicates(type, old)) CheckListItems(type, object, FieldPath(), errors);
+    CheckWhole(context, object, old, errors);
   }
   CheckRules(context, object, old, errors);
 }

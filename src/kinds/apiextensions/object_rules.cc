@@ -1,8 +1,13 @@
 #include "kinds/apiextensions/object_rules.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <span>
+#include <vector>
 
+#include "homeostat/base/text.h"
+#include "homeostat/object/member_lookup.h"
 #include "kinds/apiextensions/rule_programs.h"
 #include "kinds/checks.h"
 
@@ -14,12 +19,6 @@ using schema::Condition;
 using schema::Type;
 
 constexpr size_t kLongestMessage = 5 * 1024;
-
-std::string Trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\n\r\v\f";
-  size_t first = text.find_first_not_of(kBlanks);
-  return first == text.npos ? std::string() : std::string(text.substr(first, text.find_last_not_of(kBlanks) - first + 1));
-}
 
 bool HasRules(const Condition& condition) {
   if (!condition.rules.empty()) return true;
@@ -77,14 +76,15 @@ struct Correlation {
   Pair current, parent;
   bool Forgives() const { return current.known() ? current.same() : parent.same(); }
 
-  Correlation Member(std::string_view name) const {
+  // now: the member's value. in_before: looks in the old object of this place.
+  Correlation Member(std::string_view name, const object::Value& now, object::MemberLookup& in_before) const {
     if (!current.known()) return *this;
     if (!parent.known() && (name == "apiVersion" || name == "kind")) return {};
     Correlation below{{}, current};
     const schema::Field* field = current.shape->FindField(name);
     const Type* shape = field != nullptr ? field->type : current.shape->element;
-    const object::Member *now = current.now.Find(name), *before = current.before.Find(name);
-    if (shape != nullptr && now != nullptr && before != nullptr) below.current = {shape, now->value, before->value};
+    const object::Member* before = in_before.Find(name);
+    if (shape != nullptr && before != nullptr) below.current = {shape, now, before->value};
     return below;
   }
   Correlation Item(const object::Value& now, const object::Value& before) const {
@@ -95,15 +95,41 @@ struct Correlation {
   }
 };
 
-object::Value FindItem(const Type* list, const object::Value& old, const object::Value& item) {
-  if (list == nullptr || list->list_type != schema::ListType::kMap || !item.IsObject()) return {};
-  for (const object::Value& candidate : old.items()) {
-    bool same = candidate.IsObject();
-    for (std::string_view key : list->list_map_keys) same = same && object::Equal(candidate.Get(key), item.Get(key));
-    if (same) return candidate;
+// Finds the items of a list that is a map in its old state, by their keys.
+class OldItems {
+ public:
+  OldItems(const Type* list, const object::Value& old) {
+    if (list == nullptr || list->list_type != schema::ListType::kMap) return;
+    keys_ = list->list_map_keys;
+    is_map_ = true;
+    for (const object::Value& item : old.items()) {
+      if (item.IsObject()) items_.try_emplace(KeysOf(item), item);  // of several with the same keys the first counts
+    }
   }
-  return {};
-}
+  // Absent if there is none.
+  object::Value Find(const object::Value& item) const {
+    if (!is_map_ || !item.IsObject()) return {};
+    auto found = items_.find(KeysOf(item));
+    return found == items_.end() ? object::Value() : found->second;
+  }
+
+ private:
+  using Keys = std::vector<object::Value>;
+  struct Less {
+    bool operator()(const Keys& a, const Keys& b) const {
+      return std::ranges::lexicographical_compare(a, b, [](const object::Value& x, const object::Value& y) { return object::Compare(x, y) < 0; });
+    }
+  };
+  Keys KeysOf(const object::Value& item) const {
+    Keys keys;
+    for (std::string_view key : keys_) keys.push_back(item.Get(key));
+    return keys;
+  }
+
+  bool is_map_ = false;
+  std::span<const std::string_view> keys_;
+  std::map<Keys, object::Value, Less> items_;
+};
 
 // One evaluation of all rules on one object, within one budget.
 class Run {
@@ -114,21 +140,24 @@ class Run {
     if (spent_ || !now) return;
     Rules(node, now, old, correlation, path);
     if (now.IsList() && node.items) {
+      OldItems old_items(node.shape, old);
       for (size_t i = 0; i < now.size() && !spent_; ++i) {
         const object::Value& item = now.items()[i];
-        object::Value before = FindItem(node.shape, old, item);
+        object::Value before = old_items.Find(item);
         Check(*node.items, item, before, correlation.Item(item, before), path.Index(i));
       }
     }
     if (!now.IsObject()) return;
+    object::MemberLookup in_old(old), in_before(correlation.current.before);
     for (const Member& member : now.members()) {
       if (spent_ || !node.additional) break;
-      Check(*node.additional, member.value, old.Get(member.name()), correlation.Member(member.name()), path.Key(member.name()));
+      Check(*node.additional, member.value, in_old.Get(member.name()), correlation.Member(member.name(), member.value, in_before),
+            path.Key(member.name()));
     }
     for (const auto& [name, child] : node.properties) {
       const Member* member = now.Find(name);
       if (spent_ || member == nullptr) continue;
-      Check(*child, member->value, old.Get(name), correlation.Member(name), path.Child(name));
+      Check(*child, member->value, in_old.Get(name), correlation.Member(name, member->value, in_before), path.Child(name));
     }
   }
 
@@ -167,7 +196,7 @@ class Run {
   // What the rule is called in messages.
   static std::string NameOf(const RuleProgram& rule) {
     std::string_view message = rule.rule.Get("message").AsString();
-    return Trimmed(message.empty() ? rule.rule.Get("rule").AsString() : message);
+    return std::string(TrimSpace(message.empty() ? rule.rule.Get("rule").AsString() : message));
   }
 
   void Evaluate(const Node& node, const RuleProgram& rule, object::Arena& arena, const cel::Activation& activation,
@@ -196,7 +225,7 @@ class Run {
   // The message: what the expression gives, or the fixed one.
   std::string Message(const RuleProgram& rule, object::Arena& arena, const cel::Activation& plain) {
     std::string_view fixed = rule.rule.Get("message").AsString();
-    std::string fallback = fixed.empty() ? "failed rule: " + NameOf(rule) : Trimmed(fixed);
+    std::string fallback = fixed.empty() ? "failed rule: " + NameOf(rule) : std::string(TrimSpace(fixed));
     if (!rule.message) return fallback;
     cel::Evaluation result = rule.message->Evaluate(arena, plain);
     if (result.outcome == cel::Evaluation::Outcome::kCostExceeded || result.cost > static_cast<uint64_t>(budget_)) {
@@ -205,7 +234,7 @@ class Run {
     }
     budget_ -= static_cast<int64_t>(result.cost);
     if (result.outcome != cel::Evaluation::Outcome::kValue || !result.value.IsString()) return fallback;
-    std::string text = Trimmed(result.value.text());
+    std::string text(TrimSpace(result.value.text()));
     bool usable = !text.empty() && text.size() <= kLongestMessage && text.find('\n') == text.npos;
     return usable ? text : fallback;
   }

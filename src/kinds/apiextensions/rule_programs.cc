@@ -1,13 +1,12 @@
 #include "kinds/apiextensions/rule_programs.h"
 
+#include "homeostat/base/text.h"
 #include "kinds/apiextensions/schema_rules.h"
 
 namespace homeostat::kinds {
 namespace {
 
 constexpr std::string_view kSelf = "self", kOldSelf = "oldSelf", kSelfType = "selfType1";
-
-bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\n\r\v\f") == text.npos; }
 
 // What rules of one part may name.
 struct Environments {
@@ -49,7 +48,7 @@ void CompileMessage(const Environments& environments, RuleProgram& result) {
 
 void CompileRule(const Environments& environments, const object::Value& schema, RuleProgram& result) {
   std::string_view text = result.rule.Get("rule").AsString();
-  if (IsBlank(text)) return;
+  if (TrimSpace(text).empty()) return;
   auto checked = Check(environments, text, result.optional_old_self);
   if (!checked) {
     result.error = "compilation failed: " + checked.error().text;

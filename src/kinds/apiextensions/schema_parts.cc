@@ -2,6 +2,7 @@
 #include <set>
 
 #include "homeostat/api/apiextensions/v1.h"
+#include "homeostat/base/text.h"
 #include "kinds/apiextensions/schema_rules.h"
 #include "kinds/internal_json.h"
 
@@ -10,11 +11,6 @@ namespace {
 
 using object::Member;
 
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\n\r\v\f";
-  size_t first = text.find_first_not_of(kBlanks);
-  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 bool HasNewline(std::string_view text) { return text.find_first_of("\n\r") != text.npos; }
 bool IsSet(const Value& value) { return !value.IsAbsent() && !value.IsNull(); }
 
@@ -229,16 +225,16 @@ class Parts {
   void Rule(const Value& schema, const Value& rule, const FieldPath& path) {
     std::string_view text = rule.Get("rule").AsString(), message = rule.Get("message").AsString();
     std::string_view field = rule.Get("fieldPath").AsString(), expression = rule.Get("messageExpression").AsString();
-    if (Trimmed(text).empty()) {
+    if (TrimSpace(text).empty()) {
       errors_.Required(path.Child("rule"), "rule is not specified");
-    } else if (!message.empty() && Trimmed(message).empty()) {
+    } else if (!message.empty() && TrimSpace(message).empty()) {
       errors_.Invalid(path.Child("message"), message, "must be non-empty if specified");
-    } else if (HasNewline(Trimmed(message))) {
+    } else if (HasNewline(TrimSpace(message))) {
       errors_.Invalid(path.Child("message"), message, "must not contain line breaks");
-    } else if (HasNewline(Trimmed(text)) && Trimmed(message).empty()) {
+    } else if (HasNewline(TrimSpace(text)) && TrimSpace(message).empty()) {
       errors_.Required(path.Child("message"), "message must be specified if rule contains line breaks");
     }
-    if (!expression.empty() && Trimmed(expression).empty()) {
+    if (!expression.empty() && TrimSpace(expression).empty()) {
       errors_.Required(path.Child("messageExpression"), "messageExpression must be non-empty if specified");
     }
     Value reason = rule.Get("reason");
@@ -247,7 +243,7 @@ class Parts {
                  path.Child("reason"), errors_);
     }
     if (field.empty()) return;
-    if (Trimmed(field).empty()) errors_.Invalid(path.Child("fieldPath"), field, "must be non-empty if specified");
+    if (TrimSpace(field).empty()) errors_.Invalid(path.Child("fieldPath"), field, "must be non-empty if specified");
     if (HasNewline(field)) errors_.Invalid(path.Child("fieldPath"), field, "must not contain line breaks");
     if (!FollowSchemaPath(field, schema, true).fault.empty()) errors_.Invalid(path.Child("fieldPath"), field, "must be a valid path");
   }

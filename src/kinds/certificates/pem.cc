@@ -1,25 +1,17 @@
-#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
 
-#include <memory>
-
+#include "base/openssl.h"
 #include "homeostat/base/text.h"
 #include "kinds/certificates/certificates.h"
 
 namespace homeostat::kinds {
 namespace {
 
-template <auto kFree>
-struct Free {
-  template <class T>
-  void operator()(T* pointer) const { kFree(pointer); }
-};
-using BioPtr = std::unique_ptr<BIO, Free<BIO_free>>;
-using RequestPtr = std::unique_ptr<X509_REQ, Free<X509_REQ_free>>;
-using CertificatePtr = std::unique_ptr<X509, Free<X509_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+using BioPtr = OpenSslPointer<BIO>;
+using RequestPtr = OpenSslPointer<X509_REQ>;
+using CertificatePtr = OpenSslPointer<X509>;
+using KeyPtr = OpenSslPointer<EVP_PKEY>;
 
 // One block, with its label and headers.
 struct Block {

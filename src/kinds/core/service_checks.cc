@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "homeostat/base/text.h"
 #include "homeostat/object/ip.h"
 #include "kinds/core/addresses.h"
 #include "kinds/core/service.h"
@@ -15,12 +16,6 @@ constexpr std::string_view kTopologyMode = "service.kubernetes.io/topology-mode"
 constexpr std::string_view kTopologyHints = "service.kubernetes.io/topology-aware-hints";
 constexpr std::string_view kSourceRanges = "service.beta.kubernetes.io/load-balancer-source-ranges";
 constexpr std::string_view kNotChanged = "may not change once set";
-
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  size_t first = text.find_first_not_of(kSpace);
-  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 BadValue Shown(const Value& list) { return list ? BadValue(list) : BadValue::Null(); }
 
@@ -133,8 +128,8 @@ void CheckSourceRanges(const Value& service, const Value& old, const FieldPath& 
     FieldPath at = path.Child("LoadBalancerSourceRanges");
     if (!balanced) errors.Forbidden(at, kOnlyBalanced);
     std::vector<std::string_view> before;
-    for (const Value& range : old.Get("spec").Get("loadBalancerSourceRanges").items()) before.push_back(Trimmed(range.AsString()));
-    for (size_t i = 0; i < ranges.size(); ++i) CheckLegacyCidr(Trimmed(ranges.At(i).AsString()), at.Index(i), errors, before);
+    for (const Value& range : old.Get("spec").Get("loadBalancerSourceRanges").items()) before.push_back(TrimSpace(range.AsString()));
+    for (size_t i = 0; i < ranges.size(); ++i) CheckLegacyCidr(TrimSpace(ranges.At(i).AsString()), at.Index(i), errors, before);
     return;
   }
   Value annotation = service.Path({"metadata", "annotations", kSourceRanges});
@@ -143,11 +138,11 @@ void CheckSourceRanges(const Value& service, const Value& old, const FieldPath& 
   FieldPath at = metadata.Child("annotations").Key(kSourceRanges);
   if (!balanced) errors.Forbidden(at, kOnlyBalanced);
   Value before = old.Path({"metadata", "annotations", kSourceRanges});
-  std::string_view rest = Trimmed(annotation.AsString());
+  std::string_view rest = TrimSpace(annotation.AsString());
   if (rest.empty() || (before && before.AsString() == annotation.AsString())) return;
   while (true) {
     size_t comma = rest.find(',');
-    CheckLegacyCidr(Trimmed(rest.substr(0, comma)), at, errors);
+    CheckLegacyCidr(TrimSpace(rest.substr(0, comma)), at, errors);
     if (comma == rest.npos) return;
     rest.remove_prefix(comma + 1);
   }

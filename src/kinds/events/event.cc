@@ -6,6 +6,7 @@
 
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/events/v1.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
 #include "homeostat/schema/diff.h"
 #include "kinds/cells.h"
@@ -158,11 +159,8 @@ Value Cell(object::Arena& arena, std::string_view cell, Value event, WallTime no
     std::string_view name = about.Get("name").AsString();
     return TextCell(arena, name.empty() ? text : text + "/" + std::string(name));
   }
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  std::string_view message = event.Get("message").AsString();
-  size_t begin = message.find_first_not_of(kSpace);
-  if (begin == message.npos) return Value::StringRef("");
-  return TextCell(arena, message.substr(begin, message.find_last_not_of(kSpace) - begin + 1));
+  std::string_view message = TrimSpace(event.Get("message").AsString());
+  return message.empty() ? Value::StringRef("") : TextCell(arena, message);
 }
 
 // By the names of either group. Old events say in source what new ones say in reportingComponent.

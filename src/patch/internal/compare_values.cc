@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "patch/internal/member_lookup.h"
+#include "homeostat/object/member_lookup.h"
 
 namespace homeostat::patch::internal {
 
 using object::Member;
+using object::MemberLookup;
 using object::Value;
 using object::ValueKind;
 

@@ -1,8 +1,6 @@
-#include "patch/internal/member_lookup.h"
+#include "homeostat/object/member_lookup.h"
 
-namespace homeostat::patch::internal {
-
-using object::Member;
+namespace homeostat::object {
 
 namespace {
 
@@ -33,4 +31,4 @@ const Member* MemberLookup::Find(std::string_view name) {
   return &members_[found->second];
 }
 
-}  // namespace homeostat::patch::internal
+}  // namespace homeostat::object
