@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,9 +22,20 @@ enum class Operation : uint8_t { kCreate, kUpdate, kDelete, kConnect };
 // What plugins remember of one write while the chain that changes it runs: a chain is run once more when a plugin asks for that,
 // so that those before it see what it changed.
 struct Reinvocation {
+  // What one plugin remembers: which of its policies or webhooks see the object once more.
+  struct Repetition {
+    object::Value last_output;
+    std::set<std::string> asked;  // in this run, those that want to be asked again if others change the object
+    std::set<std::string> again;  // those that will be, in the second run
+    void Require() {
+      again.insert(asked.begin(), asked.end());
+      asked.clear();
+    }
+  };
+
   bool is_repeated = false;    // this is the second run
   bool asked_for = false;      // by a plugin that changed the object
-  std::map<std::string_view, std::shared_ptr<void>> kept;  // by the plugin's name, from the first run to the second
+  std::map<std::string_view, Repetition> of_plugins;  // by their names
 };
 
 // What upstream calls the attributes of a request.

@@ -60,7 +60,7 @@ class FakeAuthorizer : public auth::Authorizer {
 // All kinds there are, as they are defined.
 class FakeServedKinds : public ServedKinds {
  public:
-  std::vector<const schema::Kind*> SharingStore(const schema::Kind& kind) const override {
+  std::vector<const schema::Kind*> SharingStore(object::Arena&, const schema::Kind& kind) const override {
     std::vector<const schema::Kind*> found;
     for (const schema::Kind* other : api::AllKinds()) {
       if (!kind.storage_prefix.empty() && other->storage_prefix == kind.storage_prefix && other->plural == kind.plural) found.push_back(other);

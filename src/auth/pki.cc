@@ -20,10 +20,9 @@ namespace {
 
 using internal::BioPtr;
 using internal::CertificatePtr;
-using internal::Deleter;
-using internal::HasKeyId;
+using internal::AddAuthorityKeyId;
+using internal::AddExtension;
 using internal::KeyPtr;
-using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
 
 // Certificates begin a little before they are made, for clocks that are behind.
 constexpr Duration kBackdate = std::chrono::minutes(5);
@@ -70,13 +69,6 @@ Result<CertificatePtr> ReadCertificate(std::string_view pem) {
 }
 
 time_t SecondsOf(WallTime time) { return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count(); }
-
-bool AddExtension(X509* certificate, X509* issuer, int id, const std::string& value) {
-  X509V3_CTX context;
-  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-  ExtensionPtr extension(X509V3_EXT_conf_nid(nullptr, &context, id, value.c_str()));
-  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
-}
 
 void AddName(X509_NAME* name, const char* field, std::string_view text) {
   X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(text.data()),
@@ -180,7 +172,7 @@ Result<KeyPair> IssueCertificate(Runtime& runtime, const KeyPair& authority, con
   bool extended = AddExtension(certificate.get(), issuer.get(), NID_basic_constraints, "critical,CA:FALSE") &&
                   AddExtension(certificate.get(), issuer.get(), NID_key_usage, "critical,digitalSignature,keyEncipherment") &&
                   AddExtension(certificate.get(), issuer.get(), NID_ext_key_usage, request.server ? "serverAuth" : "clientAuth") &&
-                  (!HasKeyId(issuer.get()) || AddExtension(certificate.get(), issuer.get(), NID_authority_key_identifier, "keyid")) &&
+                  AddAuthorityKeyId(certificate.get(), issuer.get()) &&
                   (names.empty() || AddExtension(certificate.get(), issuer.get(), NID_subject_alt_name, names));
   if (!extended || X509_sign(certificate.get(), issuer_key.get(), EVP_sha256()) == 0) return OpenSslFault("issuing a certificate");
   TRY_ASSIGN(std::string certificate_text, CertificateText(certificate.get()));

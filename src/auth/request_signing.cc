@@ -21,11 +21,11 @@ namespace {
 
 using internal::BioPtr;
 using internal::CertificatePtr;
-using internal::Deleter;
-using internal::HasKeyId;
+using internal::AddAuthorityKeyId;
+using internal::AddExtension;
 using internal::KeyPtr;
-using RequestPtr = std::unique_ptr<X509_REQ, Deleter<X509_REQ_free>>;
-using NamesPtr = std::unique_ptr<GENERAL_NAMES, Deleter<GENERAL_NAMES_free>>;
+using RequestPtr = OpenSslPointer<X509_REQ>;
+using NamesPtr = OpenSslPointer<GENERAL_NAMES>;
 
 constexpr Duration kBackdate = std::chrono::minutes(5);
 // Shorter lifetimes count from now on, so that the five minutes don't cost them much.
@@ -75,13 +75,6 @@ std::string TextOf(const X509_NAME_ENTRY* entry) {
   std::string copy(reinterpret_cast<char*>(text), size > 0 ? static_cast<size_t>(size) : 0);
   OPENSSL_free(text);
   return copy;
-}
-
-bool AddExtension(X509* certificate, X509* issuer, int id, const std::string& value) {
-  X509V3_CTX context;
-  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-  std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>> extension(X509V3_EXT_conf_nid(nullptr, &context, id, value.c_str()));
-  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
 // The two extensions' texts, each usage once, in the order of the tables.
@@ -175,7 +168,7 @@ Result<std::string> SignRequest(Runtime& runtime, const KeyPair& authority, std:
   bool good = key_usages.empty() || AddExtension(made, issuer.get(), NID_key_usage, "critical," + key_usages);
   good = good && (extended_usages.empty() || AddExtension(made, issuer.get(), NID_ext_key_usage, extended_usages));
   good = good && AddExtension(made, issuer.get(), NID_basic_constraints, "critical,CA:FALSE");
-  good = good && (!HasKeyId(issuer.get()) || AddExtension(made, issuer.get(), NID_authority_key_identifier, "keyid"));
+  good = good && AddAuthorityKeyId(made, issuer.get());
   NamesPtr names = AlternativeNames(request.get());
   if (names) good = good && X509_add1_ext_i2d(made, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) == 1;
   if (!good || X509_sign(made, issuer_key.get(), EVP_sha256()) == 0) return Fault("signing a certificate");

@@ -19,7 +19,7 @@ namespace homeostat::auth {
 namespace {
 
 using internal::KeyPtr;
-using ContextPtr = std::unique_ptr<EVP_MD_CTX, internal::Deleter<EVP_MD_CTX_free>>;
+using ContextPtr = OpenSslPointer<EVP_MD_CTX>;
 
 // A number of the key, big-endian, at least `size` octets.
 std::string NumberText(EVP_PKEY* key, const char* parameter, size_t size = 0) {
@@ -131,9 +131,8 @@ class OpensslKey : public SigningKey {
 }  // namespace
 
 Result<std::shared_ptr<const SigningKey>> SigningKey::Load(std::string_view pem) {
-  BIO* bio = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
-  KeyPtr key(PEM_read_bio_PrivateKey(bio, nullptr, nullptr, nullptr));
-  BIO_free(bio);
+  internal::BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
   const bool rsa = key && EVP_PKEY_base_id(key.get()) == EVP_PKEY_RSA;
   const Curve* curve = key && !rsa ? CurveOf(key.get()) : nullptr;
   if (!rsa && curve == nullptr) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/openssl.h"
+
 namespace homeostat::testing {
 
 struct CertificateRequest {
@@ -65,7 +67,7 @@ class TestCertificate {
   }
   template <class Writer>
   static std::string Pem(Writer write) {
-    std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new(BIO_s_mem()), &BIO_free);
+    OpenSslPointer<BIO> bio(BIO_new(BIO_s_mem()));
     write(bio.get());
     char* text = nullptr;
     long size = BIO_get_mem_data(bio.get(), &text);

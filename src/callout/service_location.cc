@@ -20,11 +20,6 @@ constexpr std::string_view kServiceLabel = "kubernetes.io/service-name";
 
 bool IsReady(const Endpoint& endpoint) { return !endpoint.conditions().has_ready() || endpoint.conditions().ready(); }
 
-std::optional<std::string> NameOfPort(const Service& service, int32_t number) {
-  for (ServicePort port : service.spec().ports()) if (port.port() == number) return std::string(port.name());
-  return std::nullopt;
-}
-
 // A ready endpoint with that port; which one is left to chance.
 std::optional<ServiceLocation> FindIn(Runtime& runtime, const EndpointSlice& slice, std::string_view port_name) {
   for (EndpointPort port : slice.ports()) {
@@ -41,6 +36,11 @@ std::optional<ServiceLocation> FindIn(Runtime& runtime, const EndpointSlice& sli
 }
 
 }  // namespace
+
+std::optional<std::string> NameOfPort(const object::Value& service, int32_t number) {
+  for (ServicePort port : Service(service).spec().ports()) if (port.port() == number) return std::string(port.name());
+  return std::nullopt;
+}
 
 std::string ServiceLocation::Authority() const {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
@@ -64,7 +64,7 @@ Result<ServiceLocation> LocateService(const kinds::ObjectReader& objects, Runtim
   if (type != "ClusterIP" && type != "NodePort" && type != "LoadBalancer") {
     return Fail(InternalError("unsupported service type " + GoQuote(type)));
   }
-  std::optional<std::string> port_name = NameOfPort(service, port);
+  std::optional<std::string> port_name = NameOfPort(document->root(), port);
   if (!port_name) {
     return Fail(ServiceUnavailableError("no service port " + std::to_string(port) + " found for service " + GoQuote(name)));
   }

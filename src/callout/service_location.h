@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "homeostat/base/runtime.h"
 #include "kinds/behaviour.h"
@@ -24,6 +26,9 @@ struct ServiceLocation {
 // Source: apiserver/pkg/util/proxy (ResolveEndpoint; for names ResolveCluster).
 Result<ServiceLocation> LocateService(const kinds::ObjectReader& objects, Runtime& runtime, std::string_view ns, std::string_view name,
                                       int32_t port);
+
+// The name of a service's port, which its endpoints' ports have too; nullopt: it has no port of that number.
+std::optional<std::string> NameOfPort(const object::Value& service, int32_t number);
 
 // The endpoint slices of a service.
 std::vector<object::DocumentPtr> SlicesOf(const kinds::ObjectReader& objects, std::string_view ns, std::string_view service);

@@ -17,6 +17,7 @@ namespace homeostat::callout {
 struct ServiceReference {
   std::string ns, name;
   int32_t port = 443;
+  bool operator==(const ServiceReference&) const = default;
 };
 
 // All servers speak TLS.

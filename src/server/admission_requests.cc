@@ -72,7 +72,7 @@ Value WriteOptionsValue(RequestContext& context, admission::Operation operation,
   ObjectBuilder options = Named(context, operation == admission::Operation::kCreate ? "CreateOptions" : "UpdateOptions");
   if (dry_run) options.Append("dryRun", AllOf(context));
   for (std::string_view name : {"fieldManager", "fieldValidation"}) {
-    std::string text(context.query.Get(name));
+    std::string_view text = context.query.Get(name);
     if (!text.empty()) options.Append(name, Value::String(context.arena(), text));
   }
   return options.Build();

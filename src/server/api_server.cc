@@ -4,6 +4,7 @@
 
 #include "homeostat/base/ids.h"
 #include "homeostat/base/log.h"
+#include "homeostat/base/text.h"
 #include "patch/manager_name.h"
 #include "server/compression.h"
 #include "server/encode.h"
@@ -15,30 +16,18 @@
 namespace homeostat::server {
 namespace {
 
-http::Response PlainResponse(int code, std::string_view text) {
-  http::Response response = BytesResponse(code, Bytes(std::string(text)), "text/plain; charset=utf-8");
-  response.headers.Add("X-Content-Type-Options", "nosniff");
-  return response;
-}
-
 http::Response TooManyRequests(int retry_after) {
-  http::Response response = PlainResponse(429, "Too many requests, please try again later.\n");
+  http::Response response = PlainText(429, "Too many requests, please try again later.\n");
   response.headers.Set("Retry-After", std::to_string(retry_after));
   return response;
 }
 
-http::Response NotFoundPage() { return PlainResponse(404, "404 page not found\n"); }
+http::Response NotFoundPage() { return PlainText(404, "404 page not found\n"); }
 
 Status MethodNotAllowed() {
   StatusDetails details;
   details.shown = true;
   return Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource").WithDetails(details);
-}
-
-Status NoSuchResource() {
-  StatusDetails details;
-  details.shown = true;
-  return Status(404, "NotFound", "the server could not find the requested resource").WithDetails(details);
 }
 
 bool IsReading(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch" || verb == "head" || verb == "options"; }
@@ -75,10 +64,6 @@ VerbFunction FunctionOf(std::string_view verb) {
 
 // Past this many characters in all, each warning is cut to its first 256. Source: apiserver's endpoints/filters/warning.go.
 constexpr size_t kMostWarningText = 4 * 1024, kShortWarning = 256;
-
-size_t CountCharacters(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 std::string_view Shortened(std::string_view text) {
   size_t end = 0, count = 0;
@@ -150,7 +135,8 @@ class ApiServer::Impl {
   Impl(Parts parts, std::vector<auth::Authenticator*> authenticators, ApiServerOptions options)
       : parts_(parts), authenticators_(std::move(authenticators)), options_(options) {}
 
-  Task<http::Response> Serve(User user, http::Request request, std::string audit_id);
+  // info must outlive the task.
+  Task<http::Response> Serve(User user, http::Request request, const RequestInfo& info, http::Query query, std::string audit_id);
   // Once it is known who asks for what: their turn, whether they may, the answer.
   Task<http::Response> ServeInTurn(const User& user, const http::Request& request, const RequestInfo& info, http::Query query,
                                    MediaTypeOptions error_output, std::string audit_id);
@@ -261,10 +247,7 @@ Task<http::Response> ApiServer::Impl::ServePath(const http::Request& request, co
   co_return co_await std::move(handling);
 }
 
-Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, std::string audit_id) {
-  std::string path = http::PercentDecode(request.path, false);
-  http::Query query = http::Query::Parse(request.query);
-  RequestInfo info = ParseRequestInfo(request.method, path, query);
+Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, const RequestInfo& info, http::Query query, std::string audit_id) {
   MediaTypeOptions error_output;
   if (auto negotiated = NegotiateOutput(request.headers.Get("Accept"), NegotiationScope{})) {
     error_output.encoding = negotiated->encoding;
@@ -368,8 +351,9 @@ Task<http::Response> ApiServer::HandleAs(User user, http::Request request) {
   if (audit_id.empty()) audit_id = NewUuid(impl_->parts_.runtime);
   std::string method = request.method, path = request.path, name = user.name, agent(request.headers.Get("User-Agent"));
   MonotonicTime start = impl_->parts_.runtime.Now();
-  RequestInfo info = ParseRequestInfo(request.method, http::PercentDecode(request.path, false), http::Query::Parse(request.query));
-  auto serving = impl_->Serve(std::move(user), std::move(request), audit_id);
+  http::Query query = http::Query::Parse(request.query);
+  RequestInfo info = ParseRequestInfo(request.method, http::PercentDecode(request.path, false), query);
+  auto serving = impl_->Serve(std::move(user), std::move(request), info, std::move(query), audit_id);
   http::Response response = co_await std::move(serving);
   response.headers.Set("Audit-Id", audit_id);
   if (!response.headers.Has("Cache-Control")) response.headers.Set("Cache-Control", "no-cache, private");

@@ -16,8 +16,7 @@ constexpr std::string_view kRbacUpdate = "rbac.authorization.kubernetes.io/autou
 constexpr std::string_view kFlowUpdate = "apf.kubernetes.io/autoupdate-spec";
 
 std::string_view Annotation(const Value& object, std::string_view key) {
-  const object::Member* found = object.Path({"metadata", "annotations"}).Find(key);
-  return found == nullptr ? std::string_view() : found->value.AsString();
+  return object.Path({"metadata", "annotations", key}).AsString();
 }
 
 // A merge patch, member by member.
@@ -129,7 +128,7 @@ Repair RepairFlow(const schema::Kind& kind, const Value& existing, const Value& 
   // Without the annotation, an object that was never changed is the cluster's own.
   bool own = asked.empty() ? existing.Path({"metadata", "generation"}).AsInt() == 1 : asked == "true";
   PatchText patch;
-  if (mandatory && name == "exempt" && kind.plural == "prioritylevelconfigurations") {
+  if (name == "exempt" && kind.plural == "prioritylevelconfigurations") {
     // How much of it is shared is everybody's own decision.
     if (existing.Path({"spec", "type"}).AsString() == "Exempt" && !asked.empty()) return {};
   }

@@ -61,8 +61,9 @@ Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rule
   CO_TRY_ASSIGN(object, PrepareForCreate(rules, *context.resource, object));
   CO_TRY(ValidateForCreate(rules, *context.resource, object));
   name = MetadataString(object, "name");
-  admission::Request check = AdmissionRequest(context, rules, admission::Operation::kCreate, options, name, object, Value());
-  auto validate = context.parts.admission.Validate(check);
+  request.name = name;
+  request.object = object;
+  auto validate = context.parts.admission.Validate(request);
   CO_TRY(co_await std::move(validate));
   co_return object;
 }
@@ -116,9 +117,9 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   rules.ns = options.ns;
   rules.claims = claims;
   object = DedupOwnerReferences(context, object);
+  admission::Request request =
+      AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
   if (!options.admit) {
-    admission::Request request =
-        AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
     auto mutate = context.parts.admission.Mutate(request);
     CO_TRY_ASSIGN(object, co_await std::move(mutate));
   }
@@ -126,9 +127,8 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   CO_TRY_ASSIGN(object, CheckVersion(context, object, current, options.name));
   CO_TRY_ASSIGN(object, PrepareForUpdate(rules, *context.resource, object, current));
   CO_TRY(ValidateForUpdate(rules, *context.resource, object, current));
-  admission::Request check =
-      AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
-  auto validate = options.admit ? options.admit(rules, object, current) : context.parts.admission.Validate(check);
+  request.object = object;
+  auto validate = options.admit ? options.admit(rules, object, current) : context.parts.admission.Validate(request);
   CO_TRY(co_await std::move(validate));
   UpdateDecision decision;
   decision.object = object;

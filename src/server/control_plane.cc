@@ -1,6 +1,7 @@
 #include "server/control_plane.h"
 
 #include <algorithm>
+#include <array>
 
 #include "admission/plugins.h"
 #include "auth/node_authorizer.h"
@@ -112,10 +113,24 @@ class ControlPlane::Impl {
 
   Task<Result<void>> Start();
   admission::PluginParts AdmissionParts();
+  // As this server itself.
+  sdk::Client LoopbackClient() {
+    sdk::ClientOptions options;
+    options.user_agent = UserAgent(options_.version);
+    return sdk::Client(server_.InProcess(LoopbackUser()), options);
+  }
+  struct Mode {
+    std::string_view name;
+    auth::Authorizer* authorizer;
+    auth::RuleResolver* resolver;
+  };
+  std::array<Mode, 3> Modes() {
+    return {{{"Node", &nodes_, &nodes_}, {"RBAC", &rbac_, &rbac_}, {"AlwaysAllow", &allow_all_, &allow_all_}}};
+  }
   // The chosen ones, in their order; what is not known is left out, and refused by Start.
   std::vector<auth::Authorizer*> Authorizers();
   std::vector<auth::RuleResolver*> RuleResolvers();
-  Result<void> CheckModes() const;
+  Result<void> CheckModes();
   ApiServerOptions ServerOptions() const;
   Task<void> MakeKey();
   // Where this server itself is reached, host:port.
@@ -161,20 +176,16 @@ class ControlPlane::Impl {
 
 std::vector<auth::Authorizer*> ControlPlane::Impl::Authorizers() {
   std::vector<auth::Authorizer*> chosen{&masters_};
-  for (const std::string& mode : options_.authorization_modes) {
-    if (mode == "Node") chosen.push_back(&nodes_);
-    if (mode == "RBAC") chosen.push_back(&rbac_);
-    if (mode == "AlwaysAllow") chosen.push_back(&allow_all_);
+  for (const std::string& name : options_.authorization_modes) {
+    for (const Mode& mode : Modes()) if (mode.name == name) chosen.push_back(mode.authorizer);
   }
   return chosen;
 }
 
 std::vector<auth::RuleResolver*> ControlPlane::Impl::RuleResolvers() {
   std::vector<auth::RuleResolver*> chosen;
-  for (const std::string& mode : options_.authorization_modes) {
-    if (mode == "Node") chosen.push_back(&nodes_);
-    if (mode == "RBAC") chosen.push_back(&rbac_);
-    if (mode == "AlwaysAllow") chosen.push_back(&allow_all_);
+  for (const std::string& name : options_.authorization_modes) {
+    for (const Mode& mode : Modes()) if (mode.name == name) chosen.push_back(mode.resolver);
   }
   return chosen;
 }
@@ -185,10 +196,10 @@ ApiServerOptions ControlPlane::Impl::ServerOptions() const {
   return options;
 }
 
-Result<void> ControlPlane::Impl::CheckModes() const {
-  for (const std::string& mode : options_.authorization_modes) {
-    if (mode == "Node" || mode == "RBAC" || mode == "AlwaysAllow") continue;
-    return Fail(SystemError("--authorization-mode " + mode + " is not there; it can be Node, RBAC and AlwaysAllow"));
+Result<void> ControlPlane::Impl::CheckModes() {
+  for (const std::string& name : options_.authorization_modes) {
+    if (std::ranges::any_of(Modes(), [&](const Mode& mode) { return mode.name == name; })) continue;
+    return Fail(SystemError("--authorization-mode " + name + " is not there; it can be Node, RBAC and AlwaysAllow"));
   }
   return {};
 }
@@ -294,9 +305,7 @@ admission::PluginParts ControlPlane::Impl::AdmissionParts() {
     const Resource* resource = resources_.FindKind(group, version, kind);
     return resource == nullptr ? nullptr : resource->kind;
   };
-  sdk::ClientOptions client;
-  client.user_agent = UserAgent(options_.version);
-  parts.update_quota_status = [loopback = sdk::Client(server_.InProcess(LoopbackUser()), client)](object::DocumentPtr quota) {
+  parts.update_quota_status = [loopback = LoopbackClient()](object::DocumentPtr quota) {
     return UpdateStatus(loopback, std::move(quota));
   };
   return parts;
@@ -326,9 +335,7 @@ Task<Result<void>> ControlPlane::Impl::Start() {
     tokens_.SetKey(std::move(key));
   }
   if (options_.compaction_period > Duration::zero()) group_.Spawn(CompactFromTimeToTime());
-  sdk::ClientOptions client;
-  client.user_agent = "kube-apiserver/" + options_.version.git_version;
-  flow_control_.WriteStatusWith(sdk::Client(server_.InProcess(LoopbackUser()), client));
+  flow_control_.WriteStatusWith(LoopbackClient());
   started_ = true;
   co_return Done();
 }

@@ -52,12 +52,6 @@ std::string GroupVersion(std::string_view group, std::string_view version) {
   return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
 }
 
-std::vector<const Resource*> ResourcesOf(const Resources& resources, std::string_view group, std::string_view version) {
-  std::vector<const Resource*> found = resources.AllOf(group, version);
-  std::ranges::sort(found, {}, [](const Resource* resource) { return resource->kind->plural; });
-  return found;
-}
-
 // One entry of an APIResourceList; `sub` null for the resource itself.
 void AppendResource(std::string& out, const Resource& resource, const schema::Subresource* sub) {
   const schema::Kind& kind = *resource.kind;
@@ -106,7 +100,7 @@ std::string ResourceListJson(const Resources& resources, std::string_view group,
   AppendText(out, GroupVersion(group, version));
   out += R"(,"resources":[)";
   bool first = true;
-  for (const Resource* resource : ResourcesOf(resources, group, version)) {
+  for (const Resource* resource : resources.AllOf(group, version)) {
     if (!first) out += ',';
     first = false;
     AppendResource(out, *resource, nullptr);
@@ -219,7 +213,7 @@ void AppendVersion(std::string& out, const Resources& resources, const Aggregato
   } else {
     out += R"(,"resources":[)";
     bool first = true;
-    for (const Resource* resource : ResourcesOf(resources, group.group, version.version)) {
+    for (const Resource* resource : resources.AllOf(group.group, version.version)) {
       if (!first) out += ',';
       first = false;
       AppendAggregatedResource(out, *resource);
@@ -312,12 +306,6 @@ http::Response CoreVersions(const PathRequest& request) {
   http::Response response = DocumentResponse(json, "APIVersions", request.output);
   response.headers.Set("Vary", "Accept");
   return response;
-}
-
-Status NoSuchResource() {
-  StatusDetails details;
-  details.shown = true;
-  return Status(404, "NotFound", "the server could not find the requested resource").WithDetails(details);
 }
 
 http::Response NoSuchPage() { return BytesResponse(404, Bytes::Static("404 page not found\n"), "text/plain; charset=utf-8"); }

@@ -226,6 +226,18 @@ http::Response BytesResponse(int code, Bytes body, std::string_view content_type
   return response;
 }
 
+http::Response PlainText(int code, std::string text) {
+  http::Response response = BytesResponse(code, Bytes(std::move(text)), "text/plain; charset=utf-8");
+  response.headers.Set("X-Content-Type-Options", "nosniff");
+  return response;
+}
+
+Status NoSuchResource() {
+  StatusDetails details;
+  details.shown = true;
+  return Status(404, "NotFound", "the server could not find the requested resource").WithDetails(details);
+}
+
 Value StatusValue(object::Arena& arena, const Status& status) {
   api::meta::v1::StatusBuilder builder;
   builder.set_status("Failure");

@@ -43,5 +43,9 @@ object::Value ShownMetadata(RequestContext& context, const object::Value& object
 
 // A whole answer.
 http::Response BytesResponse(int code, Bytes body, std::string_view content_type);
+// As Go's http.Error answers, but for the line's end.
+http::Response PlainText(int code, std::string text);
+// There is no such URL: 404, whose details say nothing.
+Status NoSuchResource();
 
 }  // namespace homeostat::server

@@ -56,16 +56,14 @@ Task<Result<Value>> ConvertForm(RequestContext& context, Value form, std::string
   co_return schema::ToJsonForm(context.arena(), *to->type, converted.front().value);
 }
 
-// Makes what is wanted; false if nothing is.
-Task<bool> MakeWanted(RequestContext& context, ConversionMemo& memo) {
-  if (memo.wanted.empty()) co_return false;
+// Makes what is wanted.
+Task<void> MakeWanted(RequestContext& context, ConversionMemo& memo) {
   std::vector<ConversionMemo::Wanted> wanted = std::exchange(memo.wanted, {});
   for (const ConversionMemo::Wanted& one : wanted) {
     auto convert = ConvertForm(context, one.object, one.api_version);
     Result<Value> converted = co_await std::move(convert);
     memo.made.push_back({one.object, one.api_version, std::move(converted)});
   }
-  co_return true;
 }
 
 // How entries recorded in another served version of the kind are brought to this one.
@@ -73,12 +71,12 @@ patch::VersionConverter OtherVersions(RequestContext& context, ConversionMemo* m
   patch::VersionConverter versions;
   const Resource& resource = *context.resource;
   Resources& resources = context.parts.resources;
-  std::string group(resource.kind->gvk.group), plural(resource.kind->plural);
-  auto find = [&resources, group, plural](std::string_view api_version) -> const Resource* {
+  // The kind lives as long as the request. This is made for every write: nothing in it is copied.
+  auto find = [&resources, kind = resource.kind](std::string_view api_version) -> const Resource* {
     size_t slash = api_version.find('/');
     std::string_view version = slash == api_version.npos ? api_version : api_version.substr(slash + 1);
-    if ((slash == api_version.npos ? std::string_view() : api_version.substr(0, slash)) != group) return nullptr;
-    return resources.Find(group, version, plural);
+    if ((slash == api_version.npos ? std::string_view() : api_version.substr(0, slash)) != kind->gvk.group) return nullptr;
+    return resources.Find(kind->gvk.group, version, kind->plural);
   };
   versions.find_type = [find](std::string_view api_version) -> const schema::Type* {
     const Resource* other = find(api_version);
@@ -135,9 +133,9 @@ Task<Value> TrackUpdateOf(RequestContext& context, Value live, Value object, std
   WallTime now = context.runtime().WallNow();
   for (int round = 0; round < kConversionRounds; ++round) {
     tracked = ManagerFor(context, subresource, &memo).Update(context.arena(), live, changed, manager, now, reset);
+    if (memo.wanted.empty()) break;
     auto make = MakeWanted(context, memo);
-    bool again = co_await std::move(make);
-    if (!again) break;
+    co_await std::move(make);
   }
   co_return schema::WithoutEmpty(context.arena(), *context.kind().type, tracked);
 }
@@ -175,9 +173,11 @@ Task<Result<Value>> ApplyConfiguration(RequestContext& context, Value live, Valu
   WallTime now = context.runtime().WallNow();
   for (int round = 0;; ++round) {
     auto outcome = fields.Apply(context.arena(), live, applied, manager, force, now);
-    auto make = MakeWanted(context, memo);
-    bool again = co_await std::move(make);
-    if (again && round < kConversionRounds) continue;
+    if (!memo.wanted.empty() && round < kConversionRounds) {
+      auto make = MakeWanted(context, memo);
+      co_await std::move(make);
+      continue;
+    }
     if (!outcome) co_return Fail(outcome.error());
     co_return TypedOutcome(context, fields, applied, *outcome);
   }

@@ -11,12 +11,6 @@
 namespace homeostat::server {
 namespace {
 
-http::Response Text(int code, std::string text) {
-  http::Response response = BytesResponse(code, Bytes(std::move(text)), "text/plain; charset=utf-8");
-  response.headers.Set("X-Content-Type-Options", "nosniff");
-  return response;
-}
-
 http::Response Json(std::string text) {
   object::Arena arena;
   auto tree = object::ParseJson(arena, text);
@@ -51,14 +45,14 @@ http::Response RunChecks(const Logger& log, const std::string& endpoint, const s
     for (const std::string& name : excluded) unknown += (unknown.empty() ? "" : ", ") + GoQuote(name);
     report += "warn: some health checks cannot be excluded: no matches for " + unknown + "\n";
   }
-  if (!failed.empty()) return Text(500, report + endpoint + " check failed\n");
-  if (!query.Has("verbose")) return Text(200, "ok");
-  return Text(200, report + endpoint + " check passed\n");
+  if (!failed.empty()) return PlainText(500, report + endpoint + " check failed\n");
+  if (!query.Has("verbose")) return PlainText(200, "ok");
+  return PlainText(200, report + endpoint + " check passed\n");
 }
 
 http::Response RunOne(const HealthCheck& check) {
-  if (auto fault = check.check()) return Text(500, "internal server error: " + *fault + "\n");
-  return Text(200, "ok");
+  if (auto fault = check.check()) return PlainText(500, "internal server error: " + *fault + "\n");
+  return PlainText(200, "ok");
 }
 
 }  // namespace
@@ -94,10 +88,10 @@ void ServeVersion(ApiServer& server, VersionInfo version) {
 
 void ServeFlowControlDumps(ApiServer& server, const FlowControl& flow_control) {
   const std::string base = "/debug/api_priority_and_fairness/dump_";
-  auto levels = [&flow_control](const PathRequest&) { return AnswerNow(Text(200, flow_control.DumpLevels())); };
-  auto queues = [&flow_control](const PathRequest&) { return AnswerNow(Text(200, flow_control.DumpQueues())); };
+  auto levels = [&flow_control](const PathRequest&) { return AnswerNow(PlainText(200, flow_control.DumpLevels())); };
+  auto queues = [&flow_control](const PathRequest&) { return AnswerNow(PlainText(200, flow_control.DumpQueues())); };
   auto requests = [&flow_control](const PathRequest& request) {
-    return AnswerNow(Text(200, flow_control.DumpRequests(!request.query.Get("includeRequestDetails").empty())));
+    return AnswerNow(PlainText(200, flow_control.DumpRequests(!request.query.Get("includeRequestDetails").empty())));
   };
   server.HandlePath(base + "priority_levels", levels);
   server.HandlePath(base + "queues", queues);
@@ -106,7 +100,7 @@ void ServeFlowControlDumps(ApiServer& server, const FlowControl& flow_control) {
 
 void ServeIndex(ApiServer& server) {
   server.HandlePath("/", [&server](const PathRequest& request) {
-    if (request.info.path != "/") return AnswerNow(Text(404, "404 page not found\n"));
+    if (request.info.path != "/") return AnswerNow(PlainText(404, "404 page not found\n"));
     std::vector<std::string> paths = server.Paths();
     for (const Resources::GroupVersions& group : server.parts().resources.groups()) {
       std::string base = group.group.empty() ? std::string("/api") : "/apis/" + group.group;

@@ -148,7 +148,7 @@ Result<void> ValidateForCreate(kinds::RuleContext& context, const Resource& reso
   schema::FieldErrors errors;
   errors.set_empty_fields(context.empty_fields);
   std::string_view rest = CheckFirst(resource, kinds::MetadataChecksOf(resource.kind->gvk, resource.custom).create, object, Value(), errors);
-  context.rest_of_metadata = [&resource, rest, &object](schema::FieldErrors& found) { RunMetadataChecks(resource, rest, object, Value(), found); };
+  if (!rest.empty()) context.rest_of_metadata = [&resource, rest, &object](schema::FieldErrors& found) { RunMetadataChecks(resource, rest, object, Value(), found); };
   if (resource.behaviour->validate_create != nullptr) resource.behaviour->validate_create(context, object, errors);
   kinds::CheckRestOfMetadata(context, errors);
   if (errors.empty()) ValidateObjectMeta(object, kind.namespaced, PathSegmentName, {}, errors);
@@ -191,7 +191,7 @@ Result<void> ValidateForUpdate(kinds::RuleContext& context, const Resource& reso
   ValidateObjectMetaUpdate(object, old, {}, errors);
   kinds::MetadataChecks checks = kinds::MetadataChecksOf(resource.kind->gvk, resource.custom);
   std::string_view rest = CheckFirst(resource, context.subresource.empty() ? checks.update : checks.part, object, old, errors);
-  context.rest_of_metadata = [&resource, rest, &object, &old](schema::FieldErrors& found) { RunMetadataChecks(resource, rest, object, old, found); };
+  if (!rest.empty()) context.rest_of_metadata = [&resource, rest, &object, &old](schema::FieldErrors& found) { RunMetadataChecks(resource, rest, object, old, found); };
   if (resource.behaviour->validate_update != nullptr) resource.behaviour->validate_update(context, object, old, errors);
   kinds::CheckRestOfMetadata(context, errors);
   if (!errors.empty()) return Fail(errors.ToStatus(kind.gvk.group, KindName(kind, object), MetadataString(object, "name")));

@@ -10,13 +10,17 @@ namespace homeostat::server {
 
 using object::Value;
 
-std::vector<const schema::Kind*> ServedResources::SharingStore(const schema::Kind& kind) const {
+std::vector<const schema::Kind*> ServedResources::SharingStore(object::Arena& arena, const schema::Kind& kind) const {
   std::vector<const schema::Kind*> found;
   if (kind.storage_prefix.empty()) return found;
   bool custom = false;
   for (const Resource* resource : resources_.All()) {
     const schema::Kind& other = *resource->kind;
     if (other.storage_prefix != kind.storage_prefix || other.plural != kind.plural) continue;
+    if (resource->owner) {
+      resource->owner->Load();
+      arena.Keep(resource->owner);
+    }
     found.push_back(resource->kind);
     custom = custom || resource->custom;
   }

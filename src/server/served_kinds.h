@@ -17,7 +17,7 @@ class ServedResources final : public admission::ServedKinds {
   // defaults: of built-in kinds. caller: of the webhooks of definitions.
   ServedResources(const Resources& resources, const schema::Defaults& defaults, callout::Caller& caller)
       : resources_(resources), defaults_(defaults), caller_(caller) {}
-  std::vector<const schema::Kind*> SharingStore(const schema::Kind& kind) const override;
+  std::vector<const schema::Kind*> SharingStore(object::Arena& arena, const schema::Kind& kind) const override;
   Result<object::Value> Convert(object::Arena& arena, const object::Value& object, const schema::Kind& from,
                                 const schema::Kind& to) const override;
   bool IsConvertedElsewhere(const schema::Kind& from, const schema::Kind& to) const override;

@@ -84,7 +84,7 @@ Place Attributes::PlaceAt(const schema::Kind& kind) const {
 const std::deque<Place>& Attributes::equivalents() {
   if (equivalents_) return *equivalents_;
   equivalents_.emplace();
-  for (const schema::Kind* kind : served_.SharingStore(*place_.resource_kind)) {
+  for (const schema::Kind* kind : served_.SharingStore(request_.arena(), *place_.resource_kind)) {
     if (ResourceName{kind->gvk.group, kind->gvk.version, kind->plural} == place_.resource) continue;
     if (!subresource_.empty() && kind->FindSubresource(subresource_) == nullptr) continue;
     equivalents_->push_back(PlaceAt(*kind));
@@ -96,10 +96,8 @@ bool Attributes::IsOfResource(const Place& place) const {
   return place.kind == place.resource_kind->gvk && place.resource_kind->plural == request_.kind.plural;
 }
 
-Value Attributes::FormOf(const Value& converted, const Place& place) const {
-  object::Arena& arena = request_.arena();
-  std::string_view api_version = arena.Copy(place.kind.ApiVersion());
-  return schema::ToJsonForm(arena, *place.type, schema::WithTypeMeta(arena, *place.type, converted, api_version, place.kind.kind));
+Value JsonFormOf(object::Arena& arena, const schema::Type& type, const schema::GroupVersionKind& kind, const Value& typed) {
+  return schema::ToJsonForm(arena, type, schema::WithTypeMeta(arena, type, typed, kind.ApiVersion(), kind.kind));
 }
 
 Task<Result<void>> Attributes::Prepare(const Place& place) {
@@ -110,12 +108,12 @@ Task<Result<void>> Attributes::Prepare(const Place& place) {
   if (request_.object) {
     auto convert = served_.ConvertElsewhere(request_.arena(), request_.object, request_.kind, *place.resource_kind);
     CO_TRY_ASSIGN(Value converted, co_await std::move(convert));
-    objects.object = FormOf(converted, place);
+    objects.object = JsonFormOf(request_.arena(), *place.type, place.kind, converted);
   }
   if (request_.old_object) {
     auto convert = served_.ConvertElsewhere(request_.arena(), request_.old_object, request_.kind, *place.resource_kind);
     CO_TRY_ASSIGN(Value converted, co_await std::move(convert));
-    objects.old_object = FormOf(converted, place);
+    objects.old_object = JsonFormOf(request_.arena(), *place.type, place.kind, converted);
   }
   objects.request = RequestValue(place);
   versions_.emplace_back(&place, objects);
@@ -129,7 +127,7 @@ Result<Value> Attributes::VersionOf(const Value& object, const Place& place) con
   if (IsOfResource(place)) {
     TRY_ASSIGN(converted, served_.Convert(arena, object, request_.kind, *place.resource_kind));
   }
-  return FormOf(converted, place);
+  return JsonFormOf(request_.arena(), *place.type, place.kind, converted);
 }
 
 Result<VersionedObjects> Attributes::In(const Place& place) {

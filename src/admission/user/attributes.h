@@ -35,6 +35,9 @@ struct VersionedObjects {
   object::Value request;  // the AdmissionRequest that expressions see as `request`, without the objects
 };
 
+// A typed value of that kind as clients see it: JSON form, with apiVersion and kind.
+object::Value JsonFormOf(object::Arena& arena, const schema::Type& type, const schema::GroupVersionKind& kind, const object::Value& typed);
+
 // For one request and no longer: holds references. What it makes lives in the request's arena. Loop only.
 class Attributes {
  public:
@@ -54,6 +57,8 @@ class Attributes {
   std::string_view operation() const;
   bool is_namespace_object() const { return place_.kind == schema::GroupVersionKind{"", "v1", "Namespace"}; }
 
+  // Whether what is sent to the place is an object of the resource that is written to, and no part of it or an action on it.
+  bool IsOfResource(const Place& place) const;
   // The other places at which the same request could have been made, in their order of preference; kept with the attributes.
   const std::deque<Place>& equivalents();
 
@@ -67,9 +72,7 @@ class Attributes {
 
  private:
   Place PlaceAt(const schema::Kind& kind) const;
-  bool IsOfResource(const Place& place) const;
   Result<object::Value> VersionOf(const object::Value& object, const Place& place) const;
-  object::Value FormOf(const object::Value& converted, const Place& place) const;
   object::Value RequestValue(const Place& place) const;
 
   const Request& request_;

@@ -37,17 +37,20 @@ OperationRule::OperationRule(const Value& rule)
   }
 }
 
+bool OperationRule::IsAbout(const Attributes& attributes) const {
+  std::string_view resource = attributes.place().resource.resource;
+  return HasOrAny(operations_, attributes.operation()) && std::ranges::any_of(resources_, [&](const auto& entry) {
+           return (entry.first == "*" || entry.first == resource) && (entry.second == "*" || entry.second == attributes.subresource());
+         }) && (names_.empty() || std::ranges::find(names_, attributes.name()) != names_.end());
+}
+
 bool OperationRule::Matches(const Attributes& attributes, const ResourceName& resource) const {
   if (!scope_.empty() && scope_ != "*") {
     bool cluster = resource == ResourceName{"", "v1", "namespaces"} || attributes.ns().empty();
     if (scope_ != "Namespaced" && scope_ != "Cluster") return false;
     if (cluster != (scope_ == "Cluster")) return false;
   }
-  if (!HasOrAny(operations_, attributes.operation()) || !HasOrAny(groups_, resource.group) || !HasOrAny(versions_, resource.version)) return false;
-  bool named = std::ranges::any_of(resources_, [&](const auto& entry) {
-    return (entry.first == "*" || entry.first == resource.resource) && (entry.second == "*" || entry.second == attributes.subresource());
-  });
-  return named && (names_.empty() || std::ranges::find(names_, attributes.name()) != names_.end());
+  return HasOrAny(groups_, resource.group) && HasOrAny(versions_, resource.version) && IsAbout(attributes);
 }
 
 MatchCriteria::Selector MatchCriteria::ReadSelector(const Value& selector) {
@@ -101,7 +104,7 @@ Result<bool> MatchCriteria::MatchesObject(const Attributes& attributes) const {
 const Place* MatchCriteria::FindPlace(const std::vector<OperationRule>& rules, Attributes& attributes) const {
   const Place& asked = attributes.place();
   for (const OperationRule& rule : rules) if (rule.Matches(attributes, asked.resource)) return &asked;
-  if (!equivalent_ || rules.empty()) return nullptr;
+  if (!equivalent_ || std::ranges::none_of(rules, [&](const OperationRule& rule) { return rule.IsAbout(attributes); })) return nullptr;
   const std::deque<Place>& others = attributes.equivalents();
   for (const OperationRule& rule : rules) {
     for (const Place& place : others) if (rule.Matches(attributes, place.resource)) return &place;
@@ -110,13 +113,13 @@ const Place* MatchCriteria::FindPlace(const std::vector<OperationRule>& rules, A
 }
 
 Result<const Place*> MatchCriteria::Match(Attributes& attributes, const kinds::ObjectReader& objects) const {
+  // The rules first: they leave most requests alone at once, and need nothing looked up.
+  const Place* place = rules_.empty() && everything_without_rules_ ? &attributes.place() : FindPlace(rules_, attributes);
+  if (place == nullptr || FindPlace(excluded_, attributes) != nullptr) return nullptr;
   Result<bool> in_namespace = MatchesNamespace(attributes, objects);
   if (in_namespace && !*in_namespace) return nullptr;
   Result<bool> selected = MatchesObject(attributes);
   if (selected && !*selected) return nullptr;
-  if (FindPlace(excluded_, attributes) != nullptr) return nullptr;
-  const Place* place = rules_.empty() && everything_without_rules_ ? &attributes.place() : FindPlace(rules_, attributes);
-  if (place == nullptr) return nullptr;
   // Only what applies otherwise may fail.
   if (!in_namespace) return Fail(in_namespace.error());
   if (!selected) return Fail(selected.error());

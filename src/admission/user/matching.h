@@ -17,6 +17,8 @@ namespace homeostat::admission {
 class OperationRule {
  public:
   explicit OperationRule(const object::Value& rule);
+  // Its operations, resources and names, which a request and its equivalents have in common.
+  bool IsAbout(const Attributes& attributes) const;
   // resource: the request's, or an equivalent one.
   bool Matches(const Attributes& attributes, const ResourceName& resource) const;
 

@@ -1,7 +1,5 @@
 // MutatingAdmissionPolicy: what policies and their bindings make of a write.
 // Source of the rules and texts: apiserver's admission/plugin/policy/{generic,mutating}.
-#include <set>
-
 #include "admission/user/mutations.h"
 #include "admission/user/policies.h"
 
@@ -39,17 +37,6 @@ struct Invocation {
   std::string Key() const {
     auto text = [](std::string_view view) { return std::string(view); };
     return text(policy.name()) + "/" + text(binding.name) + "/" + text(parameter.ns) + "/" + text(parameter.name);
-  }
-};
-
-// Which policies run again in the second run of the chain.
-struct Repetition {
-  std::set<std::string> invoked, to_repeat;
-  Value last_output;
-
-  void RequireRepeating() {
-    to_repeat.insert(invoked.begin(), invoked.end());
-    invoked.clear();
   }
 };
 
@@ -92,12 +79,12 @@ class MutatingAdmissionPolicy final : public PlainPlugin {
 
   // There is nothing to change in what is deleted.
   bool Handles(const Request& request) const override {
-    return request.operation != Operation::kDelete && !IsHiddenFromPolicies(request) && !IsReviewOfRights(request);
+    return request.operation != Operation::kDelete && !IsHiddenFromPolicies(request) && !IsReviewOfRights(request) &&
+           !source_.Policies().empty();
   }
 
   Result<Value> MutateNow(const Request& request) override {
     const std::vector<BoundPolicy>& policies = source_.Policies();
-    if (policies.empty()) return request.object;
     Attributes attributes(request, parts_.served);
     Faults faults(request);
     std::vector<Invocation> invocations;
@@ -137,27 +124,19 @@ class MutatingAdmissionPolicy final : public PlainPlugin {
     }
   }
 
-  // What is kept from the chain's first run to its second; of one run, if it is no chain's.
-  static Repetition& RepetitionOf(const Request& request, Repetition& own) {
-    if (request.reinvocation == nullptr) return own;
-    std::shared_ptr<void>& kept = request.reinvocation->kept["MutatingAdmissionPolicy"];
-    if (!kept) kept = std::make_shared<Repetition>();
-    return *static_cast<Repetition*>(kept.get());
-  }
-
   // Runs them in order; the object as the last one left it.
   Result<Value> Run(Attributes& attributes, const std::vector<Invocation>& invocations, Faults& faults) const {
     const Request& request = attributes.request();
-    bool repeated = request.reinvocation != nullptr && request.reinvocation->is_repeated;
-    Repetition own;
-    Repetition& repetition = RepetitionOf(request, own);
+    Reinvocation alone;
+    Reinvocation& reinvocation = request.reinvocation != nullptr ? *request.reinvocation : alone;
+    Reinvocation::Repetition& repetition = reinvocation.of_plugins[name()];
     // What others changed since, all policies that may be repeated have not seen.
-    if (repeated && !object::Equal(repetition.last_output, request.object)) repetition.RequireRepeating();
+    if (reinvocation.is_repeated && !object::Equal(repetition.last_output, request.object)) repetition.Require();
     TRY_ASSIGN(Value ns, matcher_.Namespace(attributes));
     const Place* last = nullptr;
     bool changed = false;
     for (const Invocation& invocation : invocations) {
-      TRY_ASSIGN(bool ran, Invoke(attributes, invocation, ns, repeated, repetition, faults, changed));
+      TRY_ASSIGN(bool ran, Invoke(attributes, invocation, ns, reinvocation, repetition, faults, changed));
       if (ran) last = &invocation.place;
     }
     Value object = request.object;
@@ -166,16 +145,16 @@ class MutatingAdmissionPolicy final : public PlainPlugin {
       auto typed = FromPlace(attributes, *last, objects.object);
       if (!typed) return Fail(InternalError("failed to convert object: " + typed.error().message()));
       object = *typed;
-      repetition.RequireRepeating();
-      if (request.reinvocation != nullptr) request.reinvocation->asked_for = true;
+      repetition.Require();
+      reinvocation.asked_for = true;
     }
     repetition.last_output = object;
     return object;
   }
 
   // False: its conditions don't hold, or it is not to be repeated.
-  Result<bool> Invoke(Attributes& attributes, const Invocation& invocation, const Value& ns, bool repeated, Repetition& repetition,
-                      Faults& faults, bool& changed) const {
+  Result<bool> Invoke(Attributes& attributes, const Invocation& invocation, const Value& ns, Reinvocation& reinvocation,
+                      Reinvocation::Repetition& repetition, Faults& faults, bool& changed) const {
     const MutatingPolicy& policy = invocation.policy;
     ExpressionAuthorizer authorizer(parts_.authorizer, attributes.request().user());
     TRY_ASSIGN(VersionedObjects before, attributes.In(invocation.place));
@@ -187,7 +166,7 @@ class MutatingAdmissionPolicy final : public PlainPlugin {
       if (!answer.matches) return false;
     }
     std::string key = invocation.Key();
-    if (repeated && !repetition.to_repeat.contains(key)) return false;
+    if (reinvocation.is_repeated && !repetition.again.contains(key)) return false;
     for (const Mutation& mutation : policy.mutations()) {
       TRY_ASSIGN(VersionedObjects objects, attributes.In(invocation.place));
       if (!objects.object) continue;
@@ -204,16 +183,16 @@ class MutatingAdmissionPolicy final : public PlainPlugin {
     }
     TRY_ASSIGN(VersionedObjects after, attributes.In(invocation.place));
     if (!object::Equal(before.object, after.object)) {
-      repetition.RequireRepeating();
-      if (attributes.request().reinvocation != nullptr) attributes.request().reinvocation->asked_for = true;
+      repetition.Require();
+      reinvocation.asked_for = true;
     }
-    if (policy.may_be_repeated()) repetition.invoked.insert(std::move(key));
+    if (policy.may_be_repeated()) repetition.asked.insert(std::move(key));
     return true;
   }
 
   const PluginParts parts_;
   PolicyMatcher matcher_;
-  PolicySource source_;
+  mutable PolicySource source_;
 };
 
 }  // namespace

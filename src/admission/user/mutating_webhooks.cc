@@ -2,8 +2,6 @@
 //
 // Each sees what those before it made. A change has the whole chain run once more; webhooks that ask for it are then called again if
 // the object has changed since they saw it. Source of the rules: apiserver's admission/plugin/webhook/mutating.
-#include <set>
-
 #include "admission/user/webhook_call.h"
 #include "homeostat/base/text.h"
 #include "homeostat/schema/conform.h"
@@ -16,28 +14,10 @@ namespace {
 
 using object::Value;
 
-// What the two passes of one write share.
-struct Passes {
-  Value last_output;
-  std::set<std::string> called;  // in the first pass, those that want to be called again
-  std::set<std::string> again;   // those that will be
-
-  void RequireCallingAgain() {
-    again.insert(called.begin(), called.end());
-    called.clear();
-  }
-};
-
-Passes& PassesOf(Reinvocation& reinvocation, std::string_view plugin) {
-  std::shared_ptr<void>& kept = reinvocation.kept[plugin];
-  if (!kept) kept = std::make_shared<Passes>();
-  return *static_cast<Passes*>(kept.get());
-}
-
 // The object in the version of a place, typed, brought back to the version of the request's chain.
-Task<Result<Value>> FromPlace(const PluginParts& parts, const Request& request, const Place& place, Value typed) {
-  bool of_resource = place.kind == place.resource_kind->gvk && place.resource_kind->plural == request.kind.plural;
-  if (!of_resource) co_return typed;
+Task<Result<Value>> FromPlace(const PluginParts& parts, const Attributes& attributes, const Place& place, Value typed) {
+  const Request& request = attributes.request();
+  if (!attributes.IsOfResource(place)) co_return typed;
   CO_TRY_ASSIGN(typed, parts.served.Default(request.arena(), typed, *place.resource_kind));
   auto convert = parts.served.ConvertElsewhere(request.arena(), typed, *place.resource_kind, request.kind);
   co_return co_await std::move(convert);
@@ -78,24 +58,25 @@ class MutatingWebhooks final : public Plugin {
     std::shared_ptr<const WebhookSet> set = source_.Current();
     Reinvocation alone;
     Reinvocation& reinvocation = request.reinvocation != nullptr ? *request.reinvocation : alone;
-    Passes& passes = PassesOf(reinvocation, name());
-    if (reinvocation.is_repeated && !object::Equal(passes.last_output, request.object)) passes.RequireCallingAgain();
+    Reinvocation::Repetition& repetition = reinvocation.of_plugins[name()];
+    if (reinvocation.is_repeated && !object::Equal(repetition.last_output, request.object)) repetition.Require();
     Request current = request;
     for (const Webhook& webhook : set->webhooks) {
-      auto ask = Ask(webhook, current, reinvocation, passes);
+      auto ask = Ask(webhook, current, reinvocation, repetition);
       CO_TRY_ASSIGN(current.object, co_await std::move(ask));
     }
-    passes.last_output = current.object;
+    repetition.last_output = current.object;
     co_return current.object;
   }
 
  private:
   // The object after the webhook.
-  Task<Result<Value>> Ask(const Webhook& webhook, const Request& current, Reinvocation& reinvocation, Passes& passes) {
+  Task<Result<Value>> Ask(const Webhook& webhook, const Request& current, Reinvocation& reinvocation,
+                          Reinvocation::Repetition& repetition) {
     Attributes attributes(current, parts_.served);
     auto match = PlaceToCall(parts_, webhook, attributes);
     CO_TRY_ASSIGN(const Place* place, co_await std::move(match));
-    if (place == nullptr || (reinvocation.is_repeated && !passes.again.contains(webhook.id))) co_return current.object;
+    if (place == nullptr || (reinvocation.is_repeated && !repetition.again.contains(webhook.id))) co_return current.object;
     CO_TRY_ASSIGN(WebhookCall call, PrepareCall(parts_, webhook, attributes, *place, /*mutates=*/true));
     auto calling = CallWebhook(parts_, std::move(call));
     WebhookOutcome outcome = co_await std::move(calling);
@@ -106,17 +87,17 @@ class MutatingWebhooks final : public Plugin {
       CO_TRY_ASSIGN(VersionedObjects objects, attributes.In(*place));
       patched = ApplyPatch(current, webhook, *place, objects.object, outcome.answer.patch);
       if (patched) {
-        auto convert = FromPlace(parts_, current, *place, patched->object);
+        auto convert = FromPlace(parts_, attributes, *place, patched->object);
         auto back = co_await std::move(convert);
         if (!back) co_return Fail(InternalError(back.error().message()));
         patched->object = *back;
       }
     }
     if (patched && patched->changed) {
-      passes.RequireCallingAgain();
+      repetition.Require();
       reinvocation.asked_for = true;
     }
-    if (webhook.called_again) passes.called.insert(webhook.id);
+    if (webhook.called_again) repetition.asked.insert(webhook.id);
     bool ignored = outcome.kind == WebhookOutcome::Kind::kFailed && webhook.ignores_failures;
     if (outcome.error && !ignored) co_return Fail(*outcome.error);
     if (!patched) co_return Fail(patched.error());

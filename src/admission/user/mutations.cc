@@ -3,8 +3,6 @@
 #include <string>
 
 #include "homeostat/schema/conform.h"
-#include "homeostat/schema/json_encoder.h"
-#include "homeostat/schema/protobuf.h"
 #include "patch/json_patch.h"
 #include "patch/typed_merge.h"
 
@@ -17,21 +15,16 @@ using Outcome = std::expected<Value, MutationFault>;
 std::unexpected<MutationFault> Fault(std::string_view text) { return std::unexpected(MutationFault{SystemError(text), false}); }
 std::unexpected<MutationFault> Final(Status status) { return std::unexpected(MutationFault{std::move(status), true}); }
 
-bool IsOfResource(const Attributes& attributes, const Place& place) {
-  return place.kind == place.resource_kind->gvk && place.resource_kind->plural == attributes.request().kind.plural;
-}
-
 // With its defaults, in JSON form again.
 Outcome Completed(const Attributes& attributes, const Place& place, const Value& typed) {
   object::Arena& arena = attributes.request().arena();
   Value completed = typed;
-  if (IsOfResource(attributes, place)) {
+  if (attributes.IsOfResource(place)) {
     auto defaulted = attributes.served().Default(arena, typed, *place.resource_kind);
     if (!defaulted) return Fault(defaulted.error().message());
     completed = *defaulted;
   }
-  std::string_view api_version = arena.Copy(place.kind.ApiVersion());
-  return schema::ToJsonForm(arena, *place.type, schema::WithTypeMeta(arena, *place.type, completed, api_version, place.kind.kind));
+  return JsonFormOf(arena, *place.type, place.kind, completed);
 }
 
 // Why constructed objects don't stand where their names say, or "".
@@ -190,7 +183,7 @@ Result<Value> FromPlace(const Attributes& attributes, const Place& place, const 
   schema::ConformReport report;
   report.collect = false;
   TRY_ASSIGN(Value typed, schema::Conform(arena, form, *place.type, report));
-  if (!IsOfResource(attributes, place)) return typed;
+  if (!attributes.IsOfResource(place)) return typed;
   return attributes.served().Convert(arena, typed, *place.resource_kind, attributes.request().kind);
 }
 

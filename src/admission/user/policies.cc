@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "homeostat/schema/json_encoder.h"
-#include "homeostat/schema/protobuf.h"
-
 namespace homeostat::admission {
 namespace {
 
@@ -53,20 +50,14 @@ PolicyBinding::PolicyBinding(DocumentPtr given)
 }
 
 PolicySource::PolicySource(const PluginParts& parts, std::string_view policies, std::string_view bindings, Compile compile)
-    : objects_(parts.objects), policies_plural_(policies), bindings_plural_(bindings), compile_(std::move(compile)) {
-  if (!parts.observe) return;
-  observed_ = true;
-  parts.observe(kGroup, policies, [this] { stale_ = true; });
-  parts.observe(kGroup, bindings, [this] { stale_ = true; });
-}
+    : objects_(parts.objects), policies_plural_(policies), bindings_plural_(bindings), compile_(std::move(compile)), changes_(parts, {policies, bindings}) {}
 
 const std::vector<BoundPolicy>& PolicySource::Policies() {
-  if (stale_ || !observed_) Refresh();
+  if (changes_.Take()) Refresh();
   return policies_;
 }
 
 void PolicySource::Refresh() {
-  stale_ = false;
   std::vector<BoundPolicy> before = std::exchange(policies_, {});
   std::vector<DocumentPtr> bindings = objects_.List(kGroup, bindings_plural_, "");
   if (bindings.empty()) return;
@@ -109,18 +100,22 @@ const schema::Kind* PolicyMatcher::ParamKind(const Value& kind) const {
   return found == nullptr || found->plural.empty() ? nullptr : found;
 }
 
-Result<PolicyParameter> PolicyMatcher::Parameter(const Attributes& attributes, const schema::Kind& kind, const DocumentPtr& found) const {
-  object::Arena& arena = attributes.request().arena();
-  arena.Keep(found);
+const schema::Kind& PolicyMatcher::StoredKind(const Attributes& attributes, const schema::Kind& kind) const {
+  if (kind.gvk.version == kind.storage_version) return kind;
   const schema::Kind* stored = &kind;
-  for (const schema::Kind* other : parts_.served.SharingStore(kind)) {
+  for (const schema::Kind* other : parts_.served.SharingStore(attributes.request().arena(), kind)) {
     if (other->gvk.version == kind.storage_version && other->gvk.group == kind.gvk.group) stored = other;
   }
-  TRY_ASSIGN(Value value, parts_.served.Convert(arena, found->root(), *stored, kind));
-  std::string_view api_version = arena.Copy(kind.gvk.ApiVersion());
-  Value typed = schema::WithTypeMeta(arena, *kind.type, value, api_version, kind.gvk.kind);
+  return *stored;
+}
+
+Result<PolicyParameter> PolicyMatcher::Parameter(const Attributes& attributes, const schema::Kind& stored, const schema::Kind& kind,
+                                                 const DocumentPtr& found) const {
+  object::Arena& arena = attributes.request().arena();
+  arena.Keep(found);
+  TRY_ASSIGN(Value value, parts_.served.Convert(arena, found->root(), stored, kind));
   Value metadata = value.Get("metadata");
-  return PolicyParameter{schema::ToJsonForm(arena, *kind.type, typed), metadata.Get("namespace").AsString(), metadata.Get("name").AsString()};
+  return PolicyParameter{JsonFormOf(arena, *kind.type, kind.gvk, value), metadata.Get("namespace").AsString(), metadata.Get("name").AsString()};
 }
 
 Result<std::vector<PolicyParameter>> PolicyMatcher::Parameters(const Attributes& attributes, const CompiledPolicy& policy,
@@ -134,18 +129,19 @@ Result<std::vector<PolicyParameter>> PolicyMatcher::Parameters(const Attributes&
   auto fault = [](std::string_view text) { return Fail(SystemError(text)); };
   if (kind->namespaced && ns.empty()) return fault("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources");
   if (!kind->namespaced && !asked_ns.empty()) return fault("paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
+  const schema::Kind& stored = StoredKind(attributes, *kind);
   std::vector<PolicyParameter> parameters;
   std::string_view name = reference.Get("name").AsString();
   if (!name.empty()) {
     if (DocumentPtr found = parts_.objects.Get(kind->gvk.group, kind->plural, ns, name)) {
-      TRY_ASSIGN(PolicyParameter parameter, Parameter(attributes, *kind, found));
+      TRY_ASSIGN(PolicyParameter parameter, Parameter(attributes, stored, *kind, found));
       parameters.push_back(parameter);
     }
   } else {
     TRY_ASSIGN(object::LabelSelector selector, object::LabelSelector::FromLabelSelector(reference.Get("selector")));
     for (const DocumentPtr& found : parts_.objects.List(kind->gvk.group, kind->plural, ns)) {
       if (!selector.Matches(found->root().Path({"metadata", "labels"}))) continue;
-      TRY_ASSIGN(PolicyParameter parameter, Parameter(attributes, *kind, found));
+      TRY_ASSIGN(PolicyParameter parameter, Parameter(attributes, stored, *kind, found));
       parameters.push_back(parameter);
     }
   }

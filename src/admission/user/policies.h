@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "admission/plugins.h"
+#include "admission/user/change_mark.h"
 #include "admission/user/expressions.h"
 #include "admission/user/matching.h"
 
@@ -79,7 +80,7 @@ class PolicySource {
   const kinds::ObjectReader& objects_;
   std::string_view policies_plural_, bindings_plural_;
   Compile compile_;
-  bool observed_ = false, stale_ = true;
+  ChangeMark changes_;
   std::vector<BoundPolicy> policies_;
 };
 
@@ -109,7 +110,10 @@ class PolicyMatcher {
 
  private:
   const schema::Kind* ParamKind(const object::Value& kind) const;
-  Result<PolicyParameter> Parameter(const Attributes& attributes, const schema::Kind& kind, const object::DocumentPtr& found) const;
+  // The version in which the store has objects of the kind.
+  const schema::Kind& StoredKind(const Attributes& attributes, const schema::Kind& kind) const;
+  Result<PolicyParameter> Parameter(const Attributes& attributes, const schema::Kind& stored, const schema::Kind& kind,
+                                    const object::DocumentPtr& found) const;
 
   const PluginParts& parts_;
 };

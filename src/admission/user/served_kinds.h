@@ -10,13 +10,14 @@
 
 namespace homeostat::admission {
 
-// Loop only. Kinds it gives live at least as long as the request that asks.
+// Loop only.
 class ServedKinds {
  public:
   virtual ~ServedKinds() = default;
   // The served kinds, in their order of preference, whose objects are those of `kind`: its other versions, and those of another
-  // group that shares its store (events). `kind` itself is among them if it is served.
-  virtual std::vector<const schema::Kind*> SharingStore(const schema::Kind& kind) const = 0;
+  // group that shares its store (events). Their resources have one name. `kind` itself is among them if it is served. The arena
+  // keeps them: their definition may go while the request waits for a webhook.
+  virtual std::vector<const schema::Kind*> SharingStore(object::Arena& arena, const schema::Kind& kind) const = 0;
   // An object of one of those kinds as one of another. New values go to the arena.
   virtual Result<object::Value> Convert(object::Arena& arena, const object::Value& object, const schema::Kind& from,
                                         const schema::Kind& to) const = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "admission/user/policies.h"
+#include "homeostat/base/text.h"
 
 namespace homeostat::admission {
 namespace {
@@ -10,13 +11,6 @@ namespace {
 using object::Value;
 
 constexpr size_t kMaxMessageSize = 5 * 1024;
-
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  size_t start = text.find_first_not_of(kSpace);
-  if (start == text.npos) return {};
-  return text.substr(start, text.find_last_not_of(kSpace) + 1 - start);
-}
 
 // What the policy asks for, compiled.
 class ValidatingPolicy final : public CompiledPolicy {
@@ -59,11 +53,11 @@ struct Judgement {
 std::string MessageFor(const Value& validation, const ExpressionOutcome* made) {
   std::string_view message;
   if (made != nullptr && !made->placeholder && made->error.empty() && made->value.IsString()) {
-    message = Trimmed(made->value.text());
+    message = TrimSpace(made->value.text());
     if (message.size() > kMaxMessageSize || message.find('\n') != message.npos) message = {};
   }
-  if (message.empty()) message = Trimmed(validation.Get("message").AsString());
-  if (message.empty()) return "failed expression: " + std::string(Trimmed(validation.Get("expression").AsString()));
+  if (message.empty()) message = TrimSpace(validation.Get("message").AsString());
+  if (message.empty()) return "failed expression: " + std::string(TrimSpace(validation.Get("expression").AsString()));
   return std::string(message);
 }
 
@@ -101,6 +95,8 @@ class Evaluator {
   }
 
   ExpressionOutcomes Evaluate(std::span<const TextExpression> expressions, const cel::Authorizer* authorizer, int64_t budget) const {
+    // Most policies have no expressions of that sort.
+    if (std::ranges::all_of(expressions, &TextExpression::placeholder)) return {{}, {}, budget};
     ExpressionInput input(attributes_, objects_, params_, ns_, authorizer);
     input.SetVariables(policy_.variables());
     return EvaluateAll(expressions, input, budget);
@@ -144,11 +140,12 @@ class ValidatingAdmissionPolicy final : public PlainPlugin {
                 [](object::DocumentPtr document) { return std::make_shared<const ValidatingPolicy>(std::move(document)); }) {}
   std::string_view name() const override { return "ValidatingAdmissionPolicy"; }
 
-  bool Handles(const Request& request) const override { return !IsHiddenFromPolicies(request) && !IsReviewOfRights(request); }
+  bool Handles(const Request& request) const override {
+    return !IsHiddenFromPolicies(request) && !IsReviewOfRights(request) && !source_.Policies().empty();
+  }
 
   Result<void> ValidateNow(const Request& request) override {
     const std::vector<BoundPolicy>& policies = source_.Policies();
-    if (policies.empty()) return {};
     Attributes attributes(request, parts_.served);
     std::optional<Status> refusal;
     for (const BoundPolicy& bound : policies) TRY(Ask(bound, attributes, refusal));
@@ -221,7 +218,7 @@ class ValidatingAdmissionPolicy final : public PlainPlugin {
 
   const PluginParts parts_;
   PolicyMatcher matcher_;
-  PolicySource source_;
+  mutable PolicySource source_;
 };
 
 }  // namespace

@@ -52,7 +52,6 @@ Task<WebhookOutcome> CallWebhook(const PluginParts& parts, WebhookCall call) {
   if (!body) co_return Failed(webhook, "failed to call webhook: " + body.error().message());
   WebhookOutcome outcome;
   outcome.work = std::make_shared<object::Document>();
-  outcome.work->arena().Keep(std::make_shared<Bytes>(*body));
   auto answer = ReadAdmissionReview(outcome.work->arena(), *body, webhook.review_version, call.uid, call.mutates);
   if (!answer) co_return Failed(webhook, answer.error().message());
   outcome.answer = *std::move(answer);

@@ -34,17 +34,11 @@ Webhook ReadWebhook(const Value& source, std::string id) {
 
 }  // namespace
 
-WebhookSource::WebhookSource(const PluginParts& parts, std::string_view plural) : objects_(parts.objects), plural_(plural) {
-  if (!parts.observe) return;
-  observes_ = true;
-  parts.observe(kGroup, plural_, [stale = stale_] { *stale = true; });
-}
+WebhookSource::WebhookSource(const PluginParts& parts, std::string_view plural)
+    : objects_(parts.objects), plural_(plural), changes_(parts, {plural}) {}
 
 std::shared_ptr<const WebhookSet> WebhookSource::Current() {
-  if (!set_ || *stale_ || !observes_) {
-    set_ = Make();
-    *stale_ = false;
-  }
+  if (changes_.Take()) set_ = Make();
   return set_;
 }
 

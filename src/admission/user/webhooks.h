@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "admission/plugins.h"
+#include "admission/user/change_mark.h"
 #include "admission/user/expressions.h"
 #include "admission/user/matching.h"
 #include "callout/target.h"
@@ -47,9 +48,7 @@ class WebhookSource {
 
   const kinds::ObjectReader& objects_;
   const std::string_view plural_;
-  bool observes_ = false;
-  // Of the configurations; shared with the observer, which may outlive this.
-  std::shared_ptr<bool> stale_ = std::make_shared<bool>(true);
+  ChangeMark changes_;
   std::shared_ptr<const WebhookSet> set_;
 };
 

@@ -1,27 +1,14 @@
 // The parts of TLS that both sides share: loaded options, judgement of certificates, and the stream over OpenSSL.
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "base/openssl.h"
 #include "homeostat/base/net.h"
 
 namespace homeostat::base_internal {
-
-struct OpenSslFree {
-  void operator()(SSL_CTX* value) const { SSL_CTX_free(value); }
-  void operator()(SSL* value) const { SSL_free(value); }
-  void operator()(X509* value) const { X509_free(value); }
-  void operator()(X509_STORE* value) const { X509_STORE_free(value); }
-  void operator()(X509_STORE_CTX* value) const { X509_STORE_CTX_free(value); }
-  void operator()(EVP_PKEY* value) const { EVP_PKEY_free(value); }
-  void operator()(BIO* value) const { BIO_free(value); }
-};
-template <class T>
-using OpenSslPointer = std::unique_ptr<T, OpenSslFree>;
 
 // What OpenSSL complained about last; clears its queue.
 std::string TakeOpenSslError();

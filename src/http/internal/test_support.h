@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/openssl.h"
 #include "http/client.h"
 #include "http/server.h"
 
@@ -23,7 +24,7 @@ struct Identity {
 };
 
 inline std::string PemText(const std::function<void(BIO*)>& write) {
-  std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new(BIO_s_mem()), &BIO_free);
+  OpenSslPointer<BIO> bio(BIO_new(BIO_s_mem()));
   write(bio.get());
   char* data = nullptr;
   long size = BIO_get_mem_data(bio.get(), &data);
@@ -40,8 +41,8 @@ inline void AddExtension(X509* certificate, int kind, const char* value) {
 
 // A certificate for 127.0.0.1 that has signed itself, good for a thousand years around the epoch of any clock.
 inline Identity MakeIdentity() {
-  std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), &EVP_PKEY_free);
-  std::unique_ptr<X509, decltype(&X509_free)> certificate(X509_new(), &X509_free);
+  OpenSslPointer<EVP_PKEY> key(EVP_EC_gen("P-256"));
+  OpenSslPointer<X509> certificate(X509_new());
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
   ASN1_TIME_set_string(X509_getm_notBefore(certificate.get()), "19600101000000Z");

@@ -22,11 +22,7 @@ constexpr size_t kProbeBytes = 16 << 20;
 constexpr int kCustomGroupPriority = 1000, kCustomVersionPriority = 100;
 
 // As Go's http.Error answers.
-http::Response TextError(int code, std::string_view message) {
-  http::Response response = BytesResponse(code, Bytes(std::string(message) + "\n"), "text/plain; charset=utf-8");
-  response.headers.Set("X-Content-Type-Options", "nosniff");
-  return response;
-}
+http::Response TextError(int code, std::string_view message) { return PlainText(code, std::string(message) + "\n"); }
 
 // The name of the APIService that a path belongs to: /apis/GROUP/VERSION and what lies below it; "" for other paths.
 std::string ServiceNameOf(std::string_view path) {
@@ -342,11 +338,16 @@ Task<void> Aggregator::RegisterGroups() {
   auto turn = Yield(parts_.runtime);
   co_await std::move(turn);
   while (!marked_.empty()) {
-    std::string group = std::move(marked_.extract(marked_.begin()).value());
-    auto work = RegisterGroup(group);
-    bool done = co_await std::move(work);
-    if (done) continue;
-    marked_.insert(group);
+    auto groups = std::exchange(marked_, {});
+    bool failed = false;
+    for (const std::string& group : groups) {
+      auto work = RegisterGroup(group);
+      bool done = co_await std::move(work);
+      if (done) continue;
+      marked_.insert(group);
+      failed = true;
+    }
+    if (!failed) continue;
     auto pause = Sleep(parts_.runtime, kRegistrationRetry);
     co_await std::move(pause);
   }

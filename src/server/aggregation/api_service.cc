@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "callout/service_location.h"
 #include "homeostat/api/apiregistration/v1.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/discovery/v1.h"
@@ -14,7 +15,6 @@ namespace {
 using api::apiregistration::v1::APIService;
 using api::apiregistration::v1::APIServiceCondition;
 using api::core::v1::Service;
-using api::core::v1::ServicePort;
 using api::discovery::v1::Endpoint;
 using api::discovery::v1::EndpointPort;
 using api::discovery::v1::EndpointSlice;
@@ -45,7 +45,6 @@ ApiService ReadApiService(const object::Value& object) {
   ApiService service;
   service.name = view.metadata().name();
   service.uid = view.metadata().uid();
-  service.resource_version = view.metadata().resource_version();
   service.managed = object.Path({"metadata", "labels", kManagedLabel}).AsString();
   auto spec = view.spec();
   service.spec = {.group = std::string(spec.group()),
@@ -72,10 +71,7 @@ std::optional<Availability> JudgeService(const ServiceReference& reference, cons
   if (!object) return Availability{"False", "ServiceNotFound", subject + " is not present"};
   Service service(object);
   if (service.spec().type() != "ClusterIP") return std::nullopt;
-  std::optional<std::string> port_name;
-  for (ServicePort port : service.spec().ports()) {
-    if (!port_name && port.port() == reference.port) port_name = port.name();
-  }
+  std::optional<std::string> port_name = callout::NameOfPort(object, reference.port);
   if (!port_name) {
     return Availability{"False", "ServicePortError", subject + " is not listening on port " + std::to_string(reference.port)};
   }

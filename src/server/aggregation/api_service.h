@@ -8,15 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "callout/target.h"
 #include "homeostat/object/value.h"
 
 namespace homeostat::server {
 
-struct ServiceReference {
-  std::string ns, name;
-  int32_t port = 443;
-  bool operator==(const ServiceReference&) const = default;
-};
+using callout::ServiceReference;
 
 struct ApiServiceSpec {
   std::string group, version;
@@ -35,7 +32,7 @@ struct Availability {
 Availability AvailableByItself();  // of those without a service
 
 struct ApiService {
-  std::string name, uid, resource_version;
+  std::string name, uid;
   std::string managed;  // by this server: "true" always, "onstart" when it starts, "" not
   ApiServiceSpec spec;
   Availability available;

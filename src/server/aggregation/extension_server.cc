@@ -150,7 +150,8 @@ void ExtensionServer::MarkStale() {
 }
 
 Task<Result<std::string>> ExtensionServer::FetchResources() {
-  const ApiServiceSpec& spec = service_->spec;
+  const std::shared_ptr<const ApiService> service = service_;  // another state of it may come meanwhile
+  const ApiServiceSpec& spec = service->spec;
   auto first = Fetch("/apis", {{"Accept", std::string(kAggregatedTypes)}}, Named("system:kube-aggregator", {"system:masters"}),
                      kDiscoveryTime, kDiscoveryBytes);
   auto aggregated = co_await std::move(first);
@@ -170,8 +171,7 @@ Task<Result<std::string>> ExtensionServer::FetchResources() {
 }
 
 Task<void> ExtensionServer::RefreshOpenApi() {
-  const ApiServiceSpec& spec = service_->spec;
-  std::string path = "apis/" + spec.group + "/" + spec.version;
+  std::string path = "apis/" + service_->spec.group + "/" + service_->spec.version;
   auto root = Fetch("/openapi/v3", {{"Accept", "application/json"}}, Named("system:aggregator"), kOpenApiTime, kDiscoveryBytes);
   auto index = co_await std::move(root);
   if (index && index->code == 200) {

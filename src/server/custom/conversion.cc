@@ -80,7 +80,6 @@ Task<Result<void>> Conversion::ConvertBatch(callout::Caller& caller, std::span<c
   auto post = caller.Post(*target_, Bytes(ConversionRequest(review_version_, uid, to.gvk.ApiVersion(), objects)), options);
   auto body = co_await std::move(post);
   if (!body) co_return fail(" failed: ", body.error());
-  arena.Keep(std::make_shared<Bytes>(*body));
   auto converted = ReadConversionReview(arena, *body, review_version_, uid);
   if (!converted) co_return fail(" failed: ", converted.error());
   if (converted->size() != items.size()) {

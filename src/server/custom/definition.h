@@ -32,7 +32,6 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
   const std::string& plural() const { return plural_; }
   // "/registry/GROUP/PLURAL/", below which its instances are stored.
   std::string storage_prefix() const { return "/registry/" + storage_prefix_ + "/"; }
-  const std::string& uid() const { return uid_; }
   bool terminating() const { return terminating_; }
   // One for each served version, the storage version being the same object in all of them.
   std::vector<Resource> Resources() const;
@@ -45,7 +44,6 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
   bool SameAs(const Definition& other) const { return fingerprint_ == other.fingerprint_; }
   // The schema of a version as it stands in the definition, with the document that keeps it; absent if there is none.
   object::OwnedValue SchemaOf(std::string_view version) const;
-  bool preserves_unknown_fields() const { return preserve_unknown_fields_; }
 
   Definition() = default;
 

@@ -95,9 +95,10 @@ void Definitions::Withdraw(Served& served) {
 
 void Definitions::Serve(Served& served) {
   const std::shared_ptr<const Definition> definition = served.definition;
-  bool any = false;
-  for (Resource& resource : definition->Resources()) any = parts_.resources.Add(std::move(resource)) || any;
-  if (!any && !definition->Resources().empty()) {
+  std::vector<Resource> resources = definition->Resources();
+  bool any = resources.empty();
+  for (Resource& resource : resources) any = parts_.resources.Add(std::move(resource)) || any;
+  if (!any) {
     parts_.log.Info("not served: the name belongs to a built-in kind", {{"group", definition->group()}, {"plural", definition->plural()}});
     return;
   }

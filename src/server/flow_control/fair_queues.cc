@@ -6,9 +6,6 @@
 namespace homeostat::server {
 namespace {
 
-// What a request is taken to need until it has shown what it needs: seconds.
-constexpr double kGuessedService = 0.003;
-
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
@@ -28,21 +25,19 @@ void FlowTickets::Remove(FlowTicket& ticket) {
   --size_;
 }
 
-std::vector<int> DealHand(uint64_t hash, int deck_size, int hand_size) {
-  std::vector<int> hand;
-  for (int dealt = 0; dealt < std::min(hand_size, deck_size); ++dealt) {
+int DealHand(uint64_t hash, int deck_size, std::span<int> hand) {
+  const int cards = std::min(deck_size, static_cast<int>(hand.size()));
+  for (int dealt = 0; dealt < cards; ++dealt) {
     auto left = static_cast<uint64_t>(deck_size - dealt);
     int card = static_cast<int>(hash % left);
     hash /= left;
     // The card counts among those that are left: step over those that are dealt.
     auto at = hand.begin();
-    while (at != hand.end() && card >= *at) {
-      ++card;
-      ++at;
-    }
-    hand.insert(at, card);
+    for (; at != hand.begin() + dealt && card >= *at; ++at) ++card;
+    std::copy_backward(at, hand.begin() + dealt, hand.begin() + dealt + 1);
+    *at = card;
   }
-  return hand;
+  return cards;
 }
 
 int NominalSeats(int server_seats, int64_t share, int64_t all_shares) {
@@ -85,18 +80,9 @@ FlowTickets& FlowLevel::RunningOf(const FlowTicket& ticket) {
 }
 
 int FlowLevel::ShortestOfHand(uint64_t flow) const {
-  // As DealHand deals, without making a list of it: this is done for every request.
   constexpr int kMostCards = 16;
-  int hand[kMostCards], dealt = 0, best = -1;
-  int cards = std::min({limits_.hand_size, static_cast<int>(queues_.size()), kMostCards});
-  for (uint64_t hash = flow; dealt < cards; ++dealt) {
-    auto left = static_cast<uint64_t>(queues_.size()) - static_cast<uint64_t>(dealt);
-    int card = static_cast<int>(hash % left), at = 0;
-    hash /= left;
-    for (; at < dealt && card >= hand[at]; ++at) ++card;
-    std::copy_backward(hand + at, hand + dealt, hand + dealt + 1);
-    hand[at] = card;
-  }
+  int hand[kMostCards], best = -1;
+  const int dealt = DealHand(flow, static_cast<int>(queues_.size()), std::span(hand).first(static_cast<size_t>(std::clamp(limits_.hand_size, 0, kMostCards))));
   for (int i = 0; i < dealt; ++i) {
     const Queue& queue = queues_[static_cast<size_t>(hand[i])];
     if (best < 0) {

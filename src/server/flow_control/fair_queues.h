@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -133,8 +134,11 @@ class FlowLevel {
   FlowTickets running_without_queue_;
 };
 
-// hand_size different cards of a deck, dealt by the hash, in increasing order.
-std::vector<int> DealHand(uint64_t hash, int deck_size, int hand_size);
+// What a request is taken to need until it has shown what it needs: seconds.
+inline constexpr double kGuessedService = 0.003;
+
+// Deals as many different cards of a deck as the hand has room for, by the hash, in increasing order; returns how many.
+int DealHand(uint64_t hash, int deck_size, std::span<int> hand);
 
 // The shares of the server's seats, rounded up. share 0: none.
 int NominalSeats(int server_seats, int64_t share, int64_t all_shares);

@@ -21,7 +21,8 @@ FlowLimits Queued(int seats, int queues, int length) {
 TEST(DealHand, GivesDifferentCardsOfTheDeck) {
   for (uint64_t hash : {uint64_t{0}, uint64_t{1}, uint64_t{12345678901234}, ~uint64_t{0}}) {
     for (int deck : {1, 2, 16, 128}) {
-      std::vector<int> hand = DealHand(hash, deck, 6);
+      std::vector<int> hand(6);
+      hand.resize(static_cast<size_t>(DealHand(hash, deck, hand)));
       EXPECT_EQ(hand.size(), static_cast<size_t>(std::min(deck, 6)));
       EXPECT_TRUE(std::ranges::is_sorted(hand));
       EXPECT_EQ(std::set<int>(hand.begin(), hand.end()).size(), hand.size());

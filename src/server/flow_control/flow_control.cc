@@ -350,7 +350,7 @@ std::string FlowControl::DumpQueues() const {
       const FlowLevel::Queue& queue = level->queues()[i];
       std::string waiting = Number(queue.waiting.size()), running = Number(queue.running.size());
       table.Add({name, Number(i), waiting, running, running, SeatSeconds(queue.next_service), waiting, waiting,
-                 SeatSeconds(0.003 * queue.waiting.size())});
+                 SeatSeconds(kGuessedService * queue.waiting.size())});
     }
   }
   return table.Text();

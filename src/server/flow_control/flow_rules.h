@@ -26,7 +26,6 @@ class FlowRules {
   const std::string& uid() const { return uid_; }
   const std::string& level() const { return level_; }
   int64_t precedence() const { return precedence_; }
-  Distinguisher distinguisher() const { return distinguisher_; }
 
  private:
   // A list of names, or every one.
