@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the images that conformance tests run as image tars (docker-archive form), made of what Debian and Kubernetes' Go module have.
 
-usage: images.py --agnhost FILE --nonewprivs FILE --pause FILE --module DIRECTORY OUTPUT_DIRECTORY
+usage: images.py --agnhost FILE --nonewprivs FILE --sample-apiserver FILE --etcd FILE --pause FILE --module DIRECTORY OUTPUT_DIRECTORY
 
 The programs come built; --module is the source tree of k8s.io/kubernetes. busybox is Debian's busybox-static; programs that agnhost's image has
 besides (curl, bash, dig, nc, ip, iperf) are taken from this machine with their libraries, as far as it has them.
@@ -116,7 +116,7 @@ def agnhost(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("agnhost", "nonewprivs", "pause", "module"):
+    for name in ("agnhost", "nonewprivs", "sample-apiserver", "etcd", "pause", "module"):
         parser.add_argument("--" + name, type=pathlib.Path, required=True)
     parser.add_argument("output", type=pathlib.Path)
     options = parser.parse_args()
@@ -136,6 +136,12 @@ def main():
     setuid = base()
     setuid.file("usr/local/bin/nnp", options.nonewprivs, 0o4755)
     write_image(out / "nonewprivs.tar", setuid, [REGISTRY + "nonewprivs:1.4"], Env=environment, Entrypoint=["/usr/local/bin/nnp"])
+    extension = base()
+    extension.file("sample-apiserver", options.sample_apiserver)
+    write_image(out / "sample-apiserver.tar", extension, [REGISTRY + "sample-apiserver:1.29.2"], Env=environment, Entrypoint=["/sample-apiserver"])
+    store = Layer()
+    store.file("usr/local/bin/etcd", options.etcd)
+    write_image(out / "etcd.tar", store, ["registry.k8s.io/etcd:3.6.8-0"], Env=environment, Cmd=["/usr/local/bin/etcd"])
     nautilus = agnhost(options)
     for name in ("data.json", "nautilus.jpg"):
         nautilus.file(name, options.module / "test/images/nautilus/html" / name, 0o644)
