@@ -150,7 +150,8 @@ class KubeApiserver : public Serving {
   Result<void> StartControllers() {
     const char* wanted = std::getenv("HOMEOSTAT_CONTROLLERS");
     if (wanted == nullptr || *wanted == '\0') return {};
-    informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("generic-garbage-collector"));
+    informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("generic-garbage-collector"),
+                                                        sdk::InformerOptions{.managed_fields = false});
     custom_kinds_ = std::make_unique<sdk::CustomKinds>(*informers_);
     custom_kinds_->FollowExtensions(runtime_, ClientFor("namespace-controller"), *informers_);
     for (const std::string& name : SplitAtCommas(wanted)) {

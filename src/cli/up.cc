@@ -205,7 +205,8 @@ controllers::CertificateAuthority Cluster::SigningAuthority() {
 }
 
 void Cluster::StartClients() {
-  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {}));
+  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {}),
+                                                      sdk::InformerOptions{.managed_fields = false});
   if (options_.controllers) {
     controllers::ControllersOptions options;
     options.client_for = [this](std::string name) {
