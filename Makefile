@@ -2,7 +2,7 @@
 DATA_DIR ?= $(CURDIR)/.homeostat
 BUILD := $(CURDIR)/build
 
-.PHONY: up down build images test unit e2e golden tidy sanitize fuzz bench soak conformance testcmd clean packages packages-test
+.PHONY: up down build images test unit e2e golden tidy sanitize fuzz bench soak conformance testcmd clients clean packages packages-test
 
 up: build images
 	@scripts/up.sh "$(DATA_DIR)"
@@ -45,6 +45,10 @@ conformance: packages-test
 
 testcmd: packages-test
 	@scripts/testcmd.sh
+
+clients: packages-test
+	@scripts/install-packages.sh packages-clients
+	@scripts/clients.sh
 
 clean:
 	rm -rf build build-sanitize build-fuzz

@@ -9,7 +9,6 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 cache=${HOMEOSTAT_CACHE:-$PWD/.cache}
-e2e=${E2E_TEST:-$cache/e2e.test}
 classes=(); options=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -21,15 +20,7 @@ while [ $# -gt 0 ]; do
 done
 [ ${#classes[@]} -gt 0 ] || classes=(api controllers schedule pod-status)
 [ -n "${HOMEOSTAT:-}" ] || scripts/build.sh homeostat || exit 1
-if [ ! -x "$e2e" ]; then
-  go=$(scripts/go.sh) || { echo "e2e.test can't be built: there is no Go of 1.26 or later" >&2; exit 1; }
-  mkdir -p "$cache"
-  # The pinned versions, in a copy: the tests need more modules than kubectl does.
-  cp tests/tools/kubectl/go.mod "$cache/e2e.mod"; cp tests/tools/kubectl/go.sum "$cache/e2e.sum"
-  echo "building e2e.test 1.36.3 from its Go module (once)" >&2
-  (cd tests/tools/kubectl && "$go" test -c -mod=mod -modfile="$cache/e2e.mod" -trimpath -ldflags '-s -w' -o "$e2e" k8s.io/kubernetes/test/e2e) >&2 \
-    || { echo "e2e.test could not be built: see above. Set E2E_TEST to a program that is there." >&2; exit 1; }
-fi
+e2e=${E2E_TEST:-$(scripts/kubernetes.sh e2e.test)} || { echo "e2e.test could not be built: see above. Set E2E_TEST to a program that is there." >&2; exit 1; }
 . tests/e2e/lib.sh
 node=${NODE:-none}
 listen=127.0.0.1:0; [ "$node" = none ] || listen=0.0.0.0:0

@@ -152,6 +152,29 @@ Result<TokenClaims> ServiceAccountTokens::ReadLegacyClaims(const Value& body, st
   return claims;
 }
 
+bool ServiceAccountTokens::IsIssuer(std::string_view issuer) const {
+  return issuer == options_.issuer || std::ranges::find(options_.other_issuers, issuer) != options_.other_issuers.end();
+}
+
+std::vector<const SigningKey*> ServiceAccountTokens::checking_keys() const {
+  std::vector<const SigningKey*> keys;
+  for (const auto& key : checking_keys_) keys.push_back(key.get());
+  if (keys.empty() && key_) keys.push_back(key_.get());
+  return keys;
+}
+
+Result<void> ServiceAccountTokens::CheckSignature(const Value& header, std::string_view text, std::string_view signature) const {
+  const std::string_view key_id = header.Get("kid").AsString();
+  bool found = false;
+  for (const SigningKey* key : checking_keys()) {
+    if (!key_id.empty() && key_id != key->key_id()) continue;
+    found = true;
+    // The algorithm is ours, never the token's to choose.
+    if (header.Get("alg").AsString() == key->algorithm() && key->Verify(text, signature)) return {};
+  }
+  return found ? Refused("go-jose/go-jose: error in cryptographic primitive") : Refused("invalid signature, no keys found");
+}
+
 Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) const {
   size_t first = token.find('.'), last = token.rfind('.');
   if (first == token.npos || first == last) return NoToken();
@@ -163,12 +186,8 @@ Result<TokenClaims> ServiceAccountTokens::ReadClaims(std::string_view token) con
   auto header = object::ParseJson(arena, *header_text), body = object::ParseJson(arena, *claims_text);
   if (!header || !body) return NoToken();
   std::string_view issuer = body->Get("iss").AsString();
-  if (issuer != options_.issuer && issuer != kLegacyIssuer) return NoToken();
-  // The algorithm is ours, never the token's to choose.
-  std::string_view key_id = header->Get("kid").AsString();
-  if (!key_ || (!key_id.empty() && key_id != key_->key_id())) return Refused("invalid signature, no keys found");
-  bool genuine = header->Get("alg").AsString() == key_->algorithm() && key_->Verify(token.substr(0, last), *signature);
-  if (!genuine) return Refused("go-jose/go-jose: error in cryptographic primitive");
+  if (!IsIssuer(issuer) && issuer != kLegacyIssuer) return NoToken();
+  TRY(CheckSignature(*header, token.substr(0, last), *signature));
   if (issuer == kLegacyIssuer) return ReadLegacyClaims(*body, token);
 
   TokenClaims claims;
@@ -243,6 +262,8 @@ Result<std::optional<User>> ServiceAccountTokens::Authenticate(const http::Reque
   return std::optional<User>(std::move(verified.user));
 }
 
+bool IsTokenSubprotocol(std::string_view name) { return name.starts_with(kWebSocketBearer); }
+
 std::string BearerToken(const http::Request& request) {
   std::string_view header = request.headers.Get("Authorization");
   if (header.size() > 7 && Lower(header.substr(0, 7)) == "bearer ") {
@@ -256,7 +277,7 @@ std::string BearerToken(const http::Request& request) {
     size_t comma = protocols.find(',');
     std::string_view protocol = protocols.substr(0, comma);
     while (protocol.starts_with(' ')) protocol.remove_prefix(1);
-    if (protocol.starts_with(kWebSocketBearer)) {
+    if (IsTokenSubprotocol(protocol)) {
       if (auto token = Base64UrlDecode(protocol.substr(kWebSocketBearer.size()))) return *token;
     }
     protocols = comma == protocols.npos ? std::string_view() : protocols.substr(comma + 1);

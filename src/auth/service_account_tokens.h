@@ -18,6 +18,9 @@ namespace homeostat::auth {
 class SigningKey {
  public:
   static Result<std::shared_ptr<const SigningKey>> Load(std::string_view private_key_pem);
+  // The keys of a PEM text to check tokens with: public ones, those of certificates and those of private keys, in order. They
+  // don't sign. What else the text has is passed over; an error if there is none.
+  static Result<std::vector<std::shared_ptr<const SigningKey>>> LoadPublic(std::string_view pem);
   virtual ~SigningKey() = default;
   virtual Result<std::string> Sign(std::string_view text) const = 0;
   virtual bool Verify(std::string_view text, std::string_view signature) const = 0;
@@ -53,6 +56,8 @@ struct LegacyTokenClaims {
 
 struct TokenOptions {
   std::string issuer = "https://kubernetes.default.svc";
+  std::vector<std::string> other_issuers;  // whose tokens are good, too
+  std::string jwks_uri;                    // where the public keys are; empty: below the issuer
   std::vector<std::string> api_audiences = {"https://kubernetes.default.svc"};
 };
 
@@ -64,6 +69,9 @@ class ServiceAccountTokens : public Authenticator {
   // The key may come some time after the start; until then no token is valid and Issue says to try again.
   void SetKey(std::shared_ptr<const SigningKey> key) { key_ = std::move(key); }
   const SigningKey* key() const { return key_.get(); }
+  // The keys that tokens are checked with. Without any it is the one that signs; with some it must be among them.
+  void SetCheckingKeys(std::vector<std::shared_ptr<const SigningKey>> keys) { checking_keys_ = std::move(keys); }
+  std::vector<const SigningKey*> checking_keys() const;
   const TokenOptions& options() const { return options_; }
 
   Result<std::string> Issue(const TokenClaims& claims) const;
@@ -82,6 +90,8 @@ class ServiceAccountTokens : public Authenticator {
  private:
   Result<std::string> Encode(const std::string& claims) const;
   Result<TokenClaims> ReadClaims(std::string_view token) const;
+  Result<void> CheckSignature(const object::Value& header, std::string_view text, std::string_view signature) const;
+  bool IsIssuer(std::string_view issuer) const;
   Result<void> CheckTimes(const TokenClaims& claims) const;
   // Of a token without an end, which the secret it names must still keep.
   Result<TokenClaims> ReadLegacyClaims(const object::Value& body, std::string_view token) const;
@@ -92,7 +102,11 @@ class ServiceAccountTokens : public Authenticator {
   const kinds::ObjectReader& objects_;
   TokenOptions options_;
   std::shared_ptr<const SigningKey> key_;
+  std::vector<std::shared_ptr<const SigningKey>> checking_keys_;
 };
+
+// True of the WebSocket subprotocol that carries a token and is none that is spoken.
+bool IsTokenSubprotocol(std::string_view name);
 
 // The bearer token of a request; empty if there is none.
 std::string BearerToken(const http::Request& request);

@@ -128,17 +128,53 @@ class OpensslKey : public SigningKey {
   std::string key_id_, public_jwk_;
 };
 
+// Null for a key that tokens can't have.
+std::shared_ptr<const SigningKey> Wrap(KeyPtr key) {
+  const bool rsa = key && EVP_PKEY_base_id(key.get()) == EVP_PKEY_RSA;
+  const Curve* curve = key && !rsa ? CurveOf(key.get()) : nullptr;
+  if (!rsa && curve == nullptr) return nullptr;
+  return std::make_shared<OpensslKey>(std::move(key), curve);
+}
+
+KeyPtr PublicKeyIn(std::string_view label, std::string_view der) {
+  const unsigned char* at = Octets(der);
+  const auto size = static_cast<long>(der.size());
+  if (label == "CERTIFICATE") {
+    internal::CertificatePtr certificate(d2i_X509(nullptr, &at, size));
+    return KeyPtr(certificate ? X509_get_pubkey(certificate.get()) : nullptr);
+  }
+  if (label == "PUBLIC KEY") return KeyPtr(d2i_PUBKEY(nullptr, &at, size));
+  if (label == "RSA PUBLIC KEY") return KeyPtr(d2i_PublicKey(EVP_PKEY_RSA, nullptr, &at, size));
+  return KeyPtr(d2i_AutoPrivateKey(nullptr, &at, size));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const SigningKey>> SigningKey::Load(std::string_view pem) {
   internal::BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
-  const bool rsa = key && EVP_PKEY_base_id(key.get()) == EVP_PKEY_RSA;
-  const Curve* curve = key && !rsa ? CurveOf(key.get()) : nullptr;
-  if (!rsa && curve == nullptr) {
+  std::shared_ptr<const SigningKey> key = Wrap(KeyPtr(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr)));
+  if (!key) {
     return Fail(InternalError("the key for service account tokens is not a private key of RSA, or of ECDSA over P-256, P-384 or P-521"));
   }
-  return std::shared_ptr<const SigningKey>(std::make_shared<OpensslKey>(std::move(key), curve));
+  return key;
+}
+
+Result<std::vector<std::shared_ptr<const SigningKey>>> SigningKey::LoadPublic(std::string_view pem) {
+  internal::BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  std::vector<std::shared_ptr<const SigningKey>> keys;
+  char* label = nullptr;
+  char* header = nullptr;
+  unsigned char* data = nullptr;
+  long size = 0;
+  while (PEM_read_bio(bio.get(), &label, &header, &data, &size) == 1) {
+    auto key = Wrap(PublicKeyIn(label, {reinterpret_cast<const char*>(data), static_cast<size_t>(size)}));
+    if (key) keys.push_back(std::move(key));
+    OPENSSL_free(label);
+    OPENSSL_free(header);
+    OPENSSL_free(data);
+  }
+  if (keys.empty()) return Fail(SystemError("data does not contain any valid RSA or ECDSA public keys"));
+  return keys;
 }
 
 }  // namespace homeostat::auth

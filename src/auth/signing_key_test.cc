@@ -48,5 +48,39 @@ TEST(SigningKeyTest, SignsWithWhatTokensMayBeSignedWith) {
   EXPECT_FALSE(SigningKey::Load("no key"));
 }
 
+std::string PublicPem(std::string_view private_pem) {
+  BIO* in = BIO_new_mem_buf(private_pem.data(), static_cast<int>(private_pem.size()));
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(in, nullptr, nullptr, nullptr);
+  BIO* out = BIO_new(BIO_s_mem());
+  PEM_write_bio_PUBKEY(out, key);
+  char* data = nullptr;
+  const auto size = static_cast<size_t>(BIO_get_mem_data(out, &data));
+  std::string pem(data, size);
+  BIO_free(in);
+  BIO_free(out);
+  EVP_PKEY_free(key);
+  return pem;
+}
+
+TEST(SigningKeyTest, PublicKeysOfAFile) {
+  auto runtime = SimulatedRuntime::Make(1);
+  const std::string rsa = MakeRsaKey().value(), ec = EcKey("P-256");
+  PkiOptions options;
+  options.server_dns_names = {"localhost"};
+  const std::string certificate = LoadPki(*runtime, options).value().authority.certificate;
+  const std::string junk = "-----BEGIN NOTHING-----\nAAAA\n-----END NOTHING-----\n";
+  auto keys = SigningKey::LoadPublic("text before\n" + PublicPem(rsa) + junk + certificate + ec + PublicPem(EcKey("secp256k1")));
+  ASSERT_TRUE(keys) << keys.error().message();
+  ASSERT_EQ(keys->size(), 3u);
+  auto signer = SigningKey::Load(rsa).value();
+  const std::string signature = signer->Sign("text").value();
+  EXPECT_EQ((*keys)[0]->key_id(), signer->key_id());
+  EXPECT_TRUE((*keys)[0]->Verify("text", signature));
+  EXPECT_FALSE((*keys)[0]->Sign("text"));
+  EXPECT_FALSE((*keys)[2]->Verify("text", signature));
+  EXPECT_EQ((*keys)[2]->algorithm(), "ES256");
+  for (std::string_view none : {std::string_view(""), std::string_view("no key"), std::string_view(junk)}) EXPECT_FALSE(SigningKey::LoadPublic(none));
+}
+
 }  // namespace
 }  // namespace homeostat::auth

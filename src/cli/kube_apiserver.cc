@@ -28,6 +28,7 @@ namespace {
 constexpr std::string_view kUsed[] = {
     "advertise-address", "anonymous-auth",  "api-audiences",     "authorization-mode", "bind-address",
     "cert-dir",          "client-ca-file",  "secure-port",       "service-account-issuer", "service-account-signing-key-file",
+    "service-account-key-file", "service-account-jwks-uri",
     "service-cluster-ip-range", "tls-cert-file", "tls-private-key-file", "v", "disable-admission-plugins", "enable-admission-plugins",
     "admission-control-config-file",
     "etcd-compaction-interval", "token-auth-file",
@@ -128,11 +129,34 @@ class KubeApiserver : public Serving {
     TRY_ASSIGN(options.proxy_authority, Read("requestheader-client-ca-file"));
     options.proxy_names = flags_.List("requestheader-allowed-names");
     options.server.anonymous = flags_.Get("anonymous-auth", "true") == "true";
-    TRY_ASSIGN(options.service_account_key, Read("service-account-signing-key-file"));
-    options.tokens.issuer = flags_.Get("service-account-issuer", options.tokens.issuer);
-    options.tokens.api_audiences = flags_.List("api-audiences");
-    if (options.tokens.api_audiences.empty()) options.tokens.api_audiences = {options.tokens.issuer};
+    TRY(ReadTokenFlags(options));
     control_plane_ = std::make_unique<server::ControlPlane>(runtime_, std::move(options));
+    return {};
+  }
+
+  Result<void> ReadTokenFlags(server::ControlPlaneOptions& options) const {
+    TRY_ASSIGN(options.service_account_key, Read("service-account-signing-key-file"));
+    const std::vector<std::string> key_files = flags_.All("service-account-key-file");
+    if (!key_files.empty() && options.service_account_key.empty()) {
+      return Fail(SystemError("--service-account-signing-key-file and --service-account-issuer are required flags"));
+    }
+    for (const std::string& path : key_files) {
+      auto text = ReadFile(path);
+      if (!text) return Fail(text.error().WithContext("--service-account-key-file"));
+      auto keys = auth::SigningKey::LoadPublic(*text);
+      if (!keys) return Fail(keys.error().WithContext("--service-account-key-file " + path));
+      options.service_account_public_keys += *text + "\n";
+    }
+    // The first one issues; tokens of the others, which earlier ones may have been, are good as well.
+    std::vector<std::string> issuers = flags_.All("service-account-issuer");
+    if (issuers.empty()) issuers = {options.tokens.issuer};
+    options.tokens.issuer = issuers.front();
+    options.tokens.other_issuers.assign(issuers.begin() + 1, issuers.end());
+    const std::string& host = options.advertise_address;
+    const std::string own = fmt::format("https://{}:{}", host.find(':') == host.npos ? host : "[" + host + "]", options.advertise_port);
+    options.tokens.jwks_uri = flags_.Get("service-account-jwks-uri", own + "/openid/v1/jwks");
+    options.tokens.api_audiences = flags_.List("api-audiences");
+    if (options.tokens.api_audiences.empty()) options.tokens.api_audiences = std::move(issuers);
     return {};
   }
 
@@ -150,8 +174,7 @@ class KubeApiserver : public Serving {
   Result<void> StartControllers() {
     const char* wanted = std::getenv("HOMEOSTAT_CONTROLLERS");
     if (wanted == nullptr || *wanted == '\0') return {};
-    informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("generic-garbage-collector"),
-                                                        sdk::InformerOptions{.managed_fields = false});
+    informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("generic-garbage-collector"));
     custom_kinds_ = std::make_unique<sdk::CustomKinds>(*informers_);
     custom_kinds_->FollowExtensions(runtime_, ClientFor("namespace-controller"), *informers_);
     for (const std::string& name : SplitAtCommas(wanted)) {

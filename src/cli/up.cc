@@ -205,8 +205,7 @@ controllers::CertificateAuthority Cluster::SigningAuthority() {
 }
 
 void Cluster::StartClients() {
-  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {}),
-                                                      sdk::InformerOptions{.managed_fields = false});
+  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {}));
   if (options_.controllers) {
     controllers::ControllersOptions options;
     options.client_for = [this](std::string name) {

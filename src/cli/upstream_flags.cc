@@ -47,11 +47,14 @@ std::string UpstreamFlags::Get(std::string_view name, std::string_view fallback)
   return found == values_.end() ? std::string(fallback) : found->second.back();
 }
 
+std::vector<std::string> UpstreamFlags::All(std::string_view name) const {
+  auto found = values_.find(name);
+  return found == values_.end() ? std::vector<std::string>() : found->second;
+}
+
 std::vector<std::string> UpstreamFlags::List(std::string_view name) const {
   std::vector<std::string> list;
-  auto found = values_.find(name);
-  if (found == values_.end()) return list;
-  for (const std::string& value : found->second) {
+  for (const std::string& value : All(name)) {
     for (std::string& part : SplitAtCommas(value)) list.push_back(std::move(part));
   }
   return list;

@@ -36,6 +36,8 @@ class UpstreamFlags {
   bool Has(std::string_view name) const { return values_.contains(name); }
   // The last one given counts.
   std::string Get(std::string_view name, std::string_view fallback = {}) const;
+  // All that were given, as they were.
+  std::vector<std::string> All(std::string_view name) const;
   // All that were given, each split at commas.
   std::vector<std::string> List(std::string_view name) const;
   // Those given that are not among the ones that are used here.

@@ -202,6 +202,48 @@ int Compare(const Value& a, const Value& b) {
   return 0;
 }
 
+namespace {
+
+// A list or object whose copy has room but no contents yet.
+struct CopyJob {
+  Value source;
+  Value* items;
+  Member* members;
+};
+
+Value CopyShallow(Arena& arena, const Value& value, std::vector<CopyJob>& jobs) {
+  if (value.IsString()) return Value::String(arena, value.AsString());
+  if (value.IsBytes()) return Value::BytesCopy(arena, value.AsString());
+  if (value.IsList()) {
+    Value* items = arena.AllocateArray<Value>(value.size());
+    if (value.size() != 0) jobs.push_back({value, items, nullptr});
+    return Value::List({items, value.size()});
+  }
+  if (value.IsObject()) {
+    Member* members = arena.AllocateArray<Member>(value.size());
+    if (value.size() != 0) jobs.push_back({value, nullptr, members});
+    return Value::Object({members, value.size()});
+  }
+  return value;
+}
+
+}  // namespace
+
+Value DeepCopy(Arena& arena, const Value& value) {
+  std::vector<CopyJob> jobs;
+  Value result = CopyShallow(arena, value, jobs);
+  while (!jobs.empty()) {
+    CopyJob job = jobs.back();
+    jobs.pop_back();
+    size_t index = 0;
+    for (const Value& item : job.source.items()) new (job.items + index++) Value(CopyShallow(arena, item, jobs));
+    for (const Member& member : job.source.members()) {
+      new (job.members + index++) Member(arena.Copy(member.name()), CopyShallow(arena, member.value, jobs), member.field);
+    }
+  }
+  return result;
+}
+
 ObjectBuilder::ObjectBuilder(Arena& arena, const Value& from)
     : arena_(arena), members_(from.members().begin(), from.members().end()) {}
 

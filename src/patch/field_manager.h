@@ -26,8 +26,9 @@ namespace homeostat::patch {
 // The other versions of a kind, which entries of managedFields may be recorded in. Where there are none, leave it
 // empty.
 struct VersionConverter {
-  // The kind's type in that apiVersion; null if there is no such version (any more): entries in it are dropped.
-  std::function<const schema::Type*(std::string_view api_version)> find_type;
+  // The kind's type in that apiVersion; null if there is no such version (any more): entries in it are dropped. An error
+  // fails the write that meets such an entry.
+  std::function<Result<const schema::Type*>(std::string_view api_version)> find_type;
   // The object in that version. Both are in JSON form; the object given says its own version in apiVersion.
   std::function<Result<Value>(Arena& arena, const Value& object, std::string_view api_version)> convert;
 };

@@ -107,11 +107,16 @@ bool IsPartOfObject(const schema::Subresource& subresource, const schema::Kind& 
   return subresource.kind == kind.gvk;
 }
 
-// Custom kinds are no resource at all at URLs of the other scope.
+// Kinds are no resource at all at URLs of the other scope. All objects of a namespaced kind can be read at once, and only that.
 bool IsOutOfScope(const Resource& resource, const RequestInfo& info) {
-  if (!resource.custom) return false;
-  if (!resource.namespaced()) return !info.ns.empty();
-  return info.ns.empty() && info.verb != "list" && info.verb != "watch";
+  if (!resource.namespaced()) return info.below_namespace;
+  if (info.below_namespace) return false;
+  if (info.parts.size() > 1) return true;
+  return resource.custom && info.verb != "list" && info.verb != "watch";
+}
+
+bool HasBuiltIn(const Resources& resources, const RequestInfo& info) {
+  return info.resource_request && std::ranges::any_of(resources.AllOf(info.group, info.version), [](const Resource* resource) { return !resource->custom; });
 }
 
 // Indented for people: asked for, or the client is one that people type.
@@ -302,6 +307,9 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   const Resource* resource =
       info.resource_request ? parts_.resources.Find(info.group, info.version, info.resource) : nullptr;
   if (resource == nullptr || IsOutOfScope(*resource, info)) {
+    // A group version of built-in kinds answers for what it hasn't; one of custom kinds isn't there without them.
+    const bool built_in = resource == nullptr ? HasBuiltIn(parts_.resources, info) : !resource->custom;
+    if (built_in && FindPath(info.path) == nullptr) co_return EncodeStatus(NoSuchResource(), error_output);
     auto serving = ServePath(request, info, query, effective, error_output);
     co_return co_await std::move(serving);
   }

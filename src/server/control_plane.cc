@@ -334,6 +334,10 @@ Task<Result<void>> ControlPlane::Impl::Start() {
     CO_TRY_ASSIGN(auto key, auth::SigningKey::Load(options_.service_account_key));
     tokens_.SetKey(std::move(key));
   }
+  if (!options_.service_account_public_keys.empty()) {
+    CO_TRY_ASSIGN(auto keys, auth::SigningKey::LoadPublic(options_.service_account_public_keys));
+    tokens_.SetCheckingKeys(std::move(keys));
+  }
   if (options_.compaction_period > Duration::zero()) group_.Spawn(CompactFromTimeToTime());
   flow_control_.WriteStatusWith(LoopbackClient());
   started_ = true;

@@ -39,6 +39,8 @@ struct ControlPlaneOptions {
   VersionInfo version;
   // PEM; empty: a key is made off the loop after the start, and handed to save_key.
   std::string service_account_key;
+  // PEM with the public keys that tokens are checked with; empty: that of the key above.
+  std::string service_account_public_keys;
   std::function<void(const std::string& pem)> save_key;
   // The authority that clients check the server with, for ConfigMap kube-root-ca.crt and extension-apiserver-authentication.
   std::string authority_certificate;

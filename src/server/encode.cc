@@ -17,7 +17,7 @@ namespace {
 
 using object::ObjectBuilder;
 
-// Text of one JSON value, indented, with the newline that ends every answer.
+// Text of one JSON value: in one line with a newline, or indented and without, as Go writes them.
 Result<Bytes> FinishJson(std::string compact, bool pretty) {
   if (!pretty) {
     compact.push_back('\n');
@@ -26,7 +26,6 @@ Result<Bytes> FinishJson(std::string compact, bool pretty) {
   object::Arena arena;
   TRY_ASSIGN(Value tree, object::ParseJson(arena, compact));
   TRY_ASSIGN(std::string text, object::WriteJson(tree, {.pretty = true}));
-  text.push_back('\n');
   return Bytes(std::move(text));
 }
 

@@ -66,26 +66,46 @@ Task<void> MakeWanted(RequestContext& context, ConversionMemo& memo) {
   }
 }
 
-// How entries recorded in another served version of the kind are brought to this one.
-patch::VersionConverter OtherVersions(RequestContext& context, ConversionMemo* memo) {
+// Group and version of an apiVersion.
+std::pair<std::string_view, std::string_view> Split(std::string_view api_version) {
+  const size_t slash = api_version.find('/');
+  if (slash == api_version.npos) return {std::string_view(), api_version};
+  return {api_version.substr(0, slash), api_version.substr(slash + 1)};
+}
+
+// Entries recorded in another version of a custom kind. Its versions are all there are, served or not; without a webhook
+// the object is the same in all of them. The kind lives as long as the request: nothing of it is copied.
+patch::VersionConverter VersionsOfCustomKind(const Resource& resource, ConversionMemo* memo) {
   patch::VersionConverter versions;
-  const Resource& resource = *context.resource;
-  Resources& resources = context.parts.resources;
-  // The kind lives as long as the request. This is made for every write: nothing in it is copied.
-  auto find = [&resources, kind = resource.kind](std::string_view api_version) -> const Resource* {
-    size_t slash = api_version.find('/');
-    std::string_view version = slash == api_version.npos ? api_version : api_version.substr(slash + 1);
-    if ((slash == api_version.npos ? std::string_view() : api_version.substr(0, slash)) != kind->gvk.group) return nullptr;
-    return resources.Find(kind->gvk.group, version, kind->plural);
-  };
-  versions.find_type = [find](std::string_view api_version) -> const schema::Type* {
-    const Resource* other = find(api_version);
-    return other == nullptr ? nullptr : other->kind->type;
+  versions.find_type = [&owner = *resource.owner, group = resource.kind->gvk.group](std::string_view api_version) -> Result<const schema::Type*> {
+    const auto [its_group, version] = Split(api_version);
+    const schema::Kind* kind = its_group == group ? owner.KindIn(version) : nullptr;
+    if (kind == nullptr) return Fail(Status(500, "", "request to convert CR to an invalid group/version: " + std::string(api_version)));
+    return kind->type;
   };
   if (resource.conversion != nullptr && memo != nullptr) {
     versions.convert = [memo](patch::Arena&, const Value& object, std::string_view api_version) { return memo->Find(object, api_version); };
-    return versions;
+  } else {
+    versions.convert = [](patch::Arena& arena, const Value& object, std::string_view api_version) -> Result<Value> {
+      object::ObjectBuilder renamed(arena, object);
+      renamed.Set("apiVersion", Value::String(arena, api_version));
+      return renamed.Build();
+    };
   }
+  return versions;
+}
+
+// Entries recorded in another served version of a built-in kind.
+patch::VersionConverter VersionsOfBuiltInKind(Resources& resources, const schema::Kind* kind) {
+  patch::VersionConverter versions;
+  auto find = [&resources, kind](std::string_view api_version) -> const Resource* {
+    const auto [group, version] = Split(api_version);
+    return group == kind->gvk.group ? resources.Find(group, version, kind->plural) : nullptr;
+  };
+  versions.find_type = [find](std::string_view api_version) -> Result<const schema::Type*> {
+    const Resource* other = find(api_version);
+    return other == nullptr ? nullptr : other->kind->type;
+  };
   versions.convert = [find](patch::Arena& arena, const Value& object, std::string_view api_version) -> Result<Value> {
     const Resource* from = find(object.Get("apiVersion").AsString());
     const Resource* to = find(api_version);
@@ -107,7 +127,7 @@ patch::FieldManager ManagerFor(RequestContext& context, std::string_view subreso
   options.type = kind.type;
   options.subresource = subresource;
   options.reset_fields = patch::ResetFields(context.arena(), kind.reset_fields, subresource);
-  options.versions = OtherVersions(context, memo);
+  options.versions = context.resource->custom ? VersionsOfCustomKind(*context.resource, memo) : VersionsOfBuiltInKind(context.parts.resources, &kind);
   return patch::FieldManager(std::move(options));
 }
 

@@ -55,7 +55,8 @@ void FillResource(RequestInfo& info, std::vector<std::string> parts) {
     if (parts.size() > 1) {
       info.ns = parts[1];
       // namespaces/NAME/RESOURCE…, unless what follows is a subresource of the namespace itself.
-      if (parts.size() > 2 && !IsNamespaceSubresource(parts[2])) parts.erase(parts.begin(), parts.begin() + 2);
+      info.below_namespace = parts.size() > 2 && !IsNamespaceSubresource(parts[2]);
+      if (info.below_namespace) parts.erase(parts.begin(), parts.begin() + 2);
     }
   }
   info.parts = parts;

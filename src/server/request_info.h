@@ -17,6 +17,7 @@ struct RequestInfo {
   std::string prefix;                   // "api" or "apis"
   std::string group, version;
   std::string ns;                       // of the object, also for the Namespace object itself
+  bool below_namespace = false;         // the resource stands after namespaces/NAME
   std::string resource, subresource, name;
   std::vector<std::string> parts;       // from the resource on
   std::string field_selector, label_selector;  // of list, watch and deletecollection, as they were sent

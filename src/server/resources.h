@@ -25,6 +25,8 @@ class KindOwner {
   // Makes the types of its kinds, if they are not there yet. Any thread.
   virtual void Load() const = 0;
   virtual const schema::Defaults& defaults() const = 0;
+  // Its kind in one of its versions, served or not, with its type; null if there is no such version.
+  virtual const schema::Kind* KindIn(std::string_view version) const = 0;
   // Differs whenever what it says of its kinds does.
   virtual std::string_view fingerprint() const = 0;
   // True once other kinds have taken the place of its: trees of its types must not be shared any more.

@@ -17,6 +17,7 @@
 #include "server/table.h"
 #include "server/verbs.h"
 #include "server/views.h"
+#include "server/watch_socket.h"
 
 namespace homeostat::server {
 namespace {
@@ -309,6 +310,9 @@ Task<Result<http::Response>> WatchObjects(RequestContext& context) {
   response.headers.Add("Content-Type", StreamMediaType(table ? Encoding::kJson : context.output.encoding));
   body->set_initial(std::move(initial));
   response.stream = std::move(body);
+  if (WantsWebSocket(context.request)) {
+    co_return WatchOverWebSocket(context.runtime(), context.request, std::move(response), table ? Encoding::kJson : context.output.encoding);
+  }
   co_return response;
 }
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Starts a real kube-apiserver 1.36.3 with its etcd on loopback, to compare with. usage: peer.sh up DIR [PORT] | down DIR
-# The first time both are built from their Go modules into $HOMEOSTAT_CACHE (or .cache), which takes some minutes; KUBE_APISERVER and
-# ETCD name programs that are there already. Prints the arguments that compare.py wants.
+# The first time scripts/kubernetes.sh builds both, which takes some minutes; KUBE_APISERVER and ETCD name programs that are
+# there already. Prints the arguments that compare.py wants.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-cache=${HOMEOSTAT_CACHE:-$root/.cache}
 verb=${1:?usage: peer.sh up DIR [PORT] | down DIR}
 mkdir -p "${2:?a folder}"
 dir=$(cd "$2" && pwd)
@@ -18,27 +17,8 @@ stop() {
 }
 if [ "$verb" = down ]; then stop; exit; fi
 
-build() {
-  mkdir -p "$cache"
-  local go version=k8s.io/component-base/version
-  go=$("$root/scripts/go.sh")
-  if [ -z "${ETCD:-}" ] && [ ! -x "$cache/etcd" ]; then
-    echo "building etcd from its Go module (once)" >&2
-    GOBIN="$cache" "$go" install -trimpath go.etcd.io/etcd/server/v3@v3.6.13 >&2
-    mv "$cache/server" "$cache/etcd"
-  fi
-  if [ -z "${KUBE_APISERVER:-}" ] && [ ! -x "$cache/kube-apiserver" ]; then
-    echo "building kube-apiserver 1.36.3 from its Go module (once)" >&2
-    cp "$root/tests/tools/kubectl/go.mod" "$cache/apiserver.mod"
-    cp "$root/tests/tools/kubectl/go.sum" "$cache/apiserver.sum"
-    (cd "$root/tests/tools/kubectl" && "$go" build -mod=mod -modfile="$cache/apiserver.mod" -trimpath \
-      -ldflags "-s -w -X $version.gitVersion=v1.36.3 -X $version.gitMajor=1 -X $version.gitMinor=36" \
-      -o "$cache/kube-apiserver" k8s.io/kubernetes/cmd/kube-apiserver) >&2
-  fi
-}
-build
-etcd=${ETCD:-$cache/etcd}
-apiserver=${KUBE_APISERVER:-$cache/kube-apiserver}
+etcd=${ETCD:-$("$root/scripts/kubernetes.sh" etcd)}
+apiserver=${KUBE_APISERVER:-$("$root/scripts/kubernetes.sh" kube-apiserver)}
 port=${3:-26443}
 cd "$dir"
 if [ ! -f ca.crt ]; then

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "patch/internal/compare_values.h"
+#include "patch/internal/structure.h"
 
 namespace homeostat::patch::internal {
 
@@ -35,36 +36,47 @@ Ownership::Versioned Ownership::Own(const Value& object) const {
   return {object, arena_.Copy(OwnVersion(options_)), options_.type};
 }
 
-const schema::Type* Ownership::FindType(std::string_view api_version) const {
+Result<const schema::Type*> Ownership::FindType(std::string_view api_version) const {
   if (api_version == OwnVersion(options_)) return options_.type;
-  return options_.versions.find_type ? options_.versions.find_type(api_version) : nullptr;
+  if (!options_.versions.find_type) return nullptr;
+  return options_.versions.find_type(api_version);
 }
 
 Result<Ownership::Versioned> Ownership::Convert(const Versioned& object, std::string_view api_version) {
   if (object.api_version == api_version) return object;
-  const schema::Type* type = FindType(api_version);
+  TRY_ASSIGN(const schema::Type* type, FindType(api_version));
   if (type == nullptr || !options_.versions.convert) return Versioned{object.object, object.api_version, nullptr};
   TRY_ASSIGN(Value converted, options_.versions.convert(arena_, object.object, api_version));
+  // Versions of a custom kind need not know each other's fields, and nothing of the object is left out on the way.
+  if (type->structural) {
+    converted = WithFieldIndexes(arena_, *type, converted);
+    TRY(CheckTyped(arena_, *type, converted, Duplicates::kRefused));
+  }
   return Versioned{converted, api_version, type};
 }
 
 // Entries in versions that are gone are left out later, when they are looked at.
-void Ownership::Reconcile() {
+Done Ownership::Reconcile(const Value& live) {
+  const std::string own = OwnVersion(options_);
   for (ManagedEntry& entry : managed_.entries()) {
-    const schema::Type* type = FindType(entry.api_version);
+    TRY_ASSIGN(const schema::Type* type, FindType(entry.api_version));
     if (type == nullptr) continue;
+    if (type->structural && entry.api_version != own) TRY(Convert(Own(live), entry.api_version));
     FieldSet reconciled = ReconcileWithType(arena_, *type, entry.fields);
     if (!Equal(reconciled, entry.fields)) entry.SetFields(reconciled);
   }
+  return {};
 }
 
 Result<const Comparison*> Ownership::CompareIn(std::string_view api_version, const Value& live, const Value& updated) {
   auto [place, fresh] = comparisons_.try_emplace(api_version);
   if (!fresh) return &place->second;
-  TRY_ASSIGN(Versioned from, Convert(Own(live), api_version));
-  TRY_ASSIGN(Versioned to, Convert(Own(updated), api_version));
-  if (from.type == nullptr || to.type == nullptr) return nullptr;
-  Comparison comparison = CompareTyped(arena_, *to.type, from.object, to.object);
+  Result<Versioned> from = Convert(Own(live), api_version);
+  if (!from) return Fail(Because("failed to convert old object", from.error()));
+  Result<Versioned> to = Convert(Own(updated), api_version);
+  if (!to) return Fail(Because("failed to convert new object", to.error()));
+  if (from->type == nullptr || to->type == nullptr) return nullptr;
+  Comparison comparison = CompareTyped(arena_, *to->type, from->object, to->object);
   for (FieldSet* set : {&comparison.added, &comparison.modified, &comparison.removed})
     *set = options_.reset_fields.Apply(arena_, *set);
   place->second = comparison;
@@ -89,7 +101,7 @@ std::expected<Comparison, Refusal> Ownership::TakeOver(const Value& live, const 
   for (const ManagedEntry& entry : managed_.entries()) {
     if (writer != nullptr && entry.BelongsTo(*writer)) continue;
     auto comparison = CompareIn(entry.api_version, live, updated);
-    if (!comparison) return Refuse(Because("failed to convert object", comparison.error()));
+    if (!comparison) return Refuse(comparison.error());
     if (*comparison == nullptr) {
       obsolete.push_back(entry);
       comparisons_.erase(entry.api_version);
@@ -118,7 +130,7 @@ std::expected<Comparison, Refusal> Ownership::TakeOver(const Value& live, const 
 }
 
 Done Ownership::Update(const Value& live, const Value& updated, ManagedEntry writer, std::string_view now) {
-  Reconcile();
+  TRY(Reconcile(live));
   // The writer's earlier entry takes part like any other: what it owned and now changes comes back to it below.
   auto changes = TakeOver(live, updated, nullptr, true);
   if (!changes) return Fail(changes.error().status);
@@ -134,7 +146,7 @@ Done Ownership::Update(const Value& live, const Value& updated, ManagedEntry wri
 
 std::expected<Value, Refusal> Ownership::Apply(const Value& live, const Value& config, ManagedEntry applier, bool force,
                                                std::string_view now) {
-  Reconcile();
+  if (auto fits = Reconcile(live); !fits) return Refuse(fits.error());
   ManagedEntry last;
   if (const ManagedEntry* previous = managed_.Find(applier)) last = *previous;
   applier.fields = options_.reset_fields.Apply(arena_, FieldSetOf(arena_, *options_.type, config));
@@ -160,14 +172,18 @@ std::expected<Value, Refusal> Ownership::Apply(const Value& live, const Value& c
 // Removes from the merged object what the applier said the last time, does not say now, and nobody else owns.
 Result<Value> Ownership::Prune(const Value& merged, const ManagedEntry& last, const ManagedEntry& applier) {
   if (last.fields.empty()) return merged;
-  bool same_version = last.api_version == applier.api_version;
+  bool same_version = std::ranges::all_of(managed_.entries(), [&](const ManagedEntry& entry) { return entry.api_version == last.api_version; });
   if (same_version && Difference(arena_, last.fields, applier.fields).empty()) return merged;
-  TRY_ASSIGN(Versioned converted, Convert(Own(merged), last.api_version));
+  Result<Versioned> found = Convert(Own(merged), last.api_version);
+  if (!found) return Fail(Because("failed to convert merged object to last applied version", found.error()));
+  Versioned converted = *found;
   if (converted.type == nullptr) return merged;
   Versioned pruned = converted;
   pruned.object =
       RemoveItems(arena_, *converted.type, converted.object, WithNamedFields(arena_, *converted.type, last.fields));
-  TRY_ASSIGN(pruned, AddBackOwned(converted, pruned));
+  Result<Versioned> with_owned = AddBackOwned(converted, pruned);
+  if (!with_owned) return Fail(Because("failed add back owned items", with_owned.error()));
+  pruned = *with_owned;
   TRY_ASSIGN(Value kept, AddBackNotApplied(converted, pruned, last));
   TRY_ASSIGN(Versioned result, Convert({kept, converted.api_version, converted.type}, applier.api_version));
   if (result.type == nullptr) return Fail(InternalError("no type for " + std::string(applier.api_version)));
@@ -199,14 +215,17 @@ Result<Ownership::Versioned> Ownership::AddBackOwned(Versioned merged, Versioned
     if (version != pruned.api_version) versions.push_back(version);
   }
   for (std::string_view version : versions) {
-    TRY_ASSIGN(Versioned merged_there, Convert(merged, version));
-    TRY_ASSIGN(Versioned pruned_there, Convert(pruned, version));
-    if (merged_there.type == nullptr || pruned_there.type == nullptr) continue;
-    FieldSet keep = Union(arena_, Named(pruned_there), WithNamedFields(arena_, *merged_there.type, owned[version]));
-    FieldSet drop = Difference(arena_, Named(merged_there), keep);
-    pruned_there.object = RemoveItems(arena_, *merged_there.type, merged_there.object, drop);
-    merged = merged_there;
-    pruned = pruned_there;
+    Result<Versioned> merged_there = Convert(merged, version), pruned_there = Convert(pruned, version);
+    for (auto [which, converted] : {std::pair("merged", &merged_there), std::pair("pruned", &pruned_there)}) {
+      std::string what = std::string("failed to convert ") + which + " object at version " + std::string(version);
+      if (!*converted) return Fail(Because(what, converted->error()));
+    }
+    if (merged_there->type == nullptr || pruned_there->type == nullptr) continue;
+    FieldSet keep = Union(arena_, Named(*pruned_there), WithNamedFields(arena_, *merged_there->type, owned[version]));
+    FieldSet drop = Difference(arena_, Named(*merged_there), keep);
+    merged = *merged_there;
+    pruned = *pruned_there;
+    pruned.object = RemoveItems(arena_, *merged.type, merged.object, drop);
   }
   return pruned;
 }

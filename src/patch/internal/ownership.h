@@ -38,9 +38,11 @@ class Ownership {
   Versioned Own(const Value& object) const;
   // The object in another version. If there is none such, the object stays and the result's type is null.
   Result<Versioned> Convert(const Versioned& object, std::string_view api_version);
-  const schema::Type* FindType(std::string_view api_version) const;
+  // Null: there is no such version.
+  Result<const schema::Type*> FindType(std::string_view api_version) const;
 
-  void Reconcile();
+  // Entries as the types have it by now. The live object must fit every version that there is an entry in.
+  Done Reconcile(const Value& live);
   Result<const Comparison*> CompareIn(std::string_view api_version, const Value& live, const Value& updated);
   // writer: whose entry is left alone; null for nobody's.
   std::expected<Comparison, Refusal> TakeOver(const Value& live, const Value& updated, const ManagedEntry* writer,

@@ -234,6 +234,13 @@ const Definition::Version* Definition::FindVersion(std::string_view name) const 
   return found == versions_.end() ? nullptr : &*found;
 }
 
+const schema::Kind* Definition::KindIn(std::string_view name) const {
+  const Version* version = FindVersion(name);
+  if (version == nullptr) return nullptr;
+  Load();
+  return &version->kind;
+}
+
 Resource Definition::ResourceOf(const Version& version) const {
   Resource resource;
   resource.kind = resource.working = &version.kind;

@@ -26,6 +26,7 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
 
   void Load() const override;
   const schema::Defaults& defaults() const override { return defaults_; }
+  const schema::Kind* KindIn(std::string_view version) const override;
   std::string_view fingerprint() const override { return fingerprint_; }
 
   const std::string& group() const { return group_; }

@@ -59,8 +59,7 @@ class Reader {
   bool ok_ = true;
 };
 
-// The body but for the value.
-void AppendHead(std::string& out, const LogRecord& record) {
+void AppendBody(std::string& out, const LogRecord& record) {
   out.push_back(record.deleted ? kDeletedFlag : 0);
   AppendVarint(out, record.create_revision);
   AppendVarint(out, record.previous_revision);
@@ -70,6 +69,7 @@ void AppendHead(std::string& out, const LogRecord& record) {
     AppendText(out, *text);
   }
   AppendUint64(out, static_cast<uint64_t>(record.info.time.time_since_epoch().count()));
+  out.append(record.value.view());
 }
 
 uint64_t Chain(uint64_t previous_chain, uint64_t revision, std::string_view body) {
@@ -119,8 +119,7 @@ uint64_t Checksum(std::string_view text) {
 EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain) {
   std::string body;
   body.reserve(record.value.size() + record.key.size() + 128);
-  AppendHead(body, record);
-  body.append(record.value.view());
+  AppendBody(body, record);
   EncodedRecord encoded;
   encoded.chain = Chain(previous_chain, record.revision, body);
   encoded.value.reserve(kHeaderSize + body.size());
@@ -130,17 +129,10 @@ EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain) {
   return encoded;
 }
 
-std::string EncodeHead(const LogRecord& record) {
-  std::string head;
-  AppendHead(head, record);
-  head.shrink_to_fit();
-  return head;
-}
-
-Result<LogHead> DecodeHead(uint64_t revision, std::string_view text) {
-  Reader reader(text);
-  LogHead head;
-  LogRecord& record = head.record;
+Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value) {
+  TRY_ASSIGN(auto parts, SplitRecord(revision, value));
+  Reader reader(parts.second);
+  LogRecord record;
   record.revision = revision;
   record.deleted = reader.Byte() & kDeletedFlag;
   record.create_revision = reader.Varint();
@@ -153,23 +145,8 @@ Result<LogHead> DecodeHead(uint64_t revision, std::string_view text) {
   record.info.audit_id = reader.Text();
   record.info.time = WallTime(Duration(static_cast<int64_t>(reader.Uint64())));
   if (!reader.ok()) return Fail(UnreadableRecord(revision));
-  head.rest = reader.rest();
-  return head;
-}
-
-std::string_view KeyOfHead(std::string_view head) {
-  Reader reader(head);
-  reader.Byte();
-  reader.Varint();
-  reader.Varint();
-  return reader.Take(reader.Varint());
-}
-
-Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value) {
-  TRY_ASSIGN(auto parts, SplitRecord(revision, value));
-  TRY_ASSIGN(LogHead head, DecodeHead(revision, parts.second));
-  head.record.value = Bytes::Copy(head.rest);
-  return std::move(head.record);
+  record.value = Bytes::Copy(reader.rest());
+  return record;
 }
 
 Result<RecordChain> ReadChain(uint64_t revision, std::string_view value, uint64_t previous_chain) {

@@ -48,5 +48,34 @@ TEST(LegacyTokensTest, HoldAsLongAsTheirSecretKeepsThem) {
   EXPECT_FALSE(tokens.Verify(token, audiences).has_value());
 }
 
+// Of a server that took the place of another one, or has new keys: what was issued before stays good.
+TEST(TokensTest, OtherIssuersAndKeys) {
+  auto runtime = SimulatedRuntime::Make(1);
+  Objects objects;
+  objects.Put("serviceaccounts/robot", R"({"metadata":{"uid":"u"}})");
+  auto issue = [&](const std::string& issuer, std::shared_ptr<const SigningKey> key) {
+    ServiceAccountTokens tokens(*runtime, objects, {.issuer = issuer});
+    tokens.SetKey(std::move(key));
+    TokenClaims claims;
+    claims.ns = "ns", claims.service_account = "robot", claims.service_account_uid = "u", claims.audiences = {"api"};
+    claims.issued = claims.not_before = runtime->WallNow(), claims.expires = runtime->WallNow() + std::chrono::hours(1);
+    return tokens.Issue(claims).value();
+  };
+  const std::string old_pem = MakeRsaKey().value(), new_pem = MakeRsaKey().value();
+  auto old_key = SigningKey::Load(old_pem).value(), new_key = SigningKey::Load(new_pem).value();
+  ServiceAccountTokens tokens(*runtime, objects, {.issuer = "https://new", .other_issuers = {"https://old"}});
+  tokens.SetKey(new_key);
+  EXPECT_TRUE(tokens.Verify(issue("https://new", new_key), {"api"}));
+  EXPECT_TRUE(tokens.Verify(issue("https://old", new_key), {"api"}));
+  EXPECT_FALSE(tokens.Verify(issue("https://another", new_key), {"api"}));
+  EXPECT_FALSE(tokens.Verify(issue("https://old", old_key), {"api"}));
+  tokens.SetCheckingKeys({old_key, new_key});
+  EXPECT_TRUE(tokens.Verify(issue("https://old", old_key), {"api"}));
+  EXPECT_TRUE(tokens.Verify(issue("https://new", new_key), {"api"}));
+  // The key that signs must be among those that are named.
+  tokens.SetCheckingKeys({old_key});
+  EXPECT_FALSE(tokens.Verify(issue("https://new", new_key), {"api"}));
+}
+
 }  // namespace
 }  // namespace homeostat::auth

@@ -1,0 +1,75 @@
+// Apply to custom objects whose managers wrote in versions that don't know all fields of the version at hand.
+#include "server/internal/test_server.h"
+
+namespace homeostat::server {
+namespace {
+
+class VersionsApplyTest : public internal::TestServer {
+ protected:
+  static std::string Version(const std::string& name, bool storage, const std::string& more, bool served = true) {
+    return R"({"name":")" + name + R"(","served":)" + (served ? "true" : "false") + R"(,"storage":)" + (storage ? "true" : "false") +
+           R"(,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"})" + more + "}}}}}}";
+  }
+  static std::string Definition(const std::string& versions) {
+    return R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com",)"
+           R"("scope":"Cluster","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"versions":[)" + versions + "]}}";
+  }
+  internal::TestAnswer Apply(const std::string& version, const std::string& manager) {
+    return Ask("PATCH", "/apis/example.com/" + version + "/widgets/w?force=true&fieldManager=" + manager,
+               R"({"apiVersion":"example.com/)" + version + R"(","kind":"Widget","metadata":{"name":"w"},"spec":{"a":"1"}})",
+               {"Content-Type: application/apply-patch+yaml"});
+  }
+};
+
+TEST_F(VersionsApplyTest, AFieldThatTheManagersVersionDoesNotDeclareIsRefused) {
+  const std::string definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  ASSERT_EQ(Ask("POST", definition, Definition(Version("v1beta1", true, ""))).code, 201);
+  ASSERT_EQ(Apply("v1beta1", "one").code, 201);
+  const std::string both = Version("v1beta1", false, "") + "," + Version("v1", true, "");
+  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(both)).code, 200);
+  // Stored in the new version, by somebody else; the first one's entry stays as it was.
+  internal::TestAnswer moved = Ask("PATCH", "/apis/example.com/v1/widgets/w?fieldManager=mover", R"({"metadata":{"annotations":{"moved":"yes"}}})");
+  ASSERT_EQ(moved.code, 200);
+  ASSERT_EQ(moved.Get({"metadata", "managedFields"}).At(0).Get("apiVersion").AsString(), "example.com/v1beta1");
+  ASSERT_EQ(Apply("v1", "one").code, 200);
+
+  const std::string grown = Version("v1beta1", false, "") + "," + Version("v1", true, R"(,"b":{"type":"string","default":"x"})");
+  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(grown)).code, 200);
+  internal::TestAnswer again = Apply("v1", "two");
+  // The first one's entry is in the new version by now, and the one that moved the object wrote in it.
+  EXPECT_EQ(again.code, 200) << again.message();
+}
+
+TEST_F(VersionsApplyTest, EntriesInAnOlderVersion) {
+  const std::string definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  ASSERT_EQ(Ask("POST", definition, Definition(Version("v1beta1", true, ""))).code, 201);
+  ASSERT_EQ(Apply("v1beta1", "one").code, 201);
+  const std::string grown = Version("v1beta1", false, "") + "," + Version("v1", true, R"(,"b":{"type":"string","default":"x"})");
+  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(grown)).code, 200);
+  internal::TestAnswer own = Apply("v1", "one"), other = Apply("v1", "two");
+  EXPECT_EQ(own.code, 500);
+  EXPECT_EQ(own.message(), ".spec.b: field not declared in schema");
+  EXPECT_EQ(other.code, 500);
+  EXPECT_EQ(other.message(), ".spec.b: field not declared in schema");
+  // In the version that all entries are in there is nothing to convert.
+  EXPECT_EQ(Apply("v1beta1", "one").code, 200);
+}
+
+TEST_F(VersionsApplyTest, EntriesInAVersionThatIsNotServedOrGone) {
+  const std::string definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  ASSERT_EQ(Ask("POST", definition, Definition(Version("v1beta1", true, ""))).code, 201);
+  ASSERT_EQ(Apply("v1beta1", "one").code, 201);
+  const std::string hidden = Version("v1beta1", false, "", false) + "," + Version("v1", true, "");
+  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(hidden)).code, 200);
+  internal::TestAnswer two = Apply("v1", "two");
+  EXPECT_EQ(two.code, 200);
+  EXPECT_EQ(two.Get({"metadata", "managedFields"}).size(), 2u);
+  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com/status", R"({"status":{"storedVersions":["v1"]}})").code, 200);
+  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(Version("v1", true, ""))).code, 200);
+  internal::TestAnswer three = Apply("v1", "three");
+  EXPECT_EQ(three.code, 500);
+  EXPECT_EQ(three.message(), "request to convert CR to an invalid group/version: example.com/v1beta1");
+}
+
+}  // namespace
+}  // namespace homeostat::server

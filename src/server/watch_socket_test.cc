@@ -1,0 +1,146 @@
+// Watches over WebSocket: the handshake, one message an event, and how they end.
+#include "server/watch_socket.h"
+
+#include "homeostat/object/wire.h"
+#include "server/internal/test_server.h"
+
+namespace homeostat::server {
+namespace {
+
+using std::chrono_literals::operator""s;
+
+// The client's end: keeps what it is sent, says nothing, and leaves when told to.
+struct Peer {
+  explicit Peer(Runtime& runtime) : left(runtime) {}
+  std::vector<http::WebSocketMessage> messages;
+  bool gone = false;
+  uint16_t closed = 0;
+  Signal left;
+};
+
+class Socket : public http::WebSocket {
+ public:
+  explicit Socket(Peer& peer) : peer_(peer) {}
+  std::string_view subprotocol() const override { return ""; }
+  Task<Result<std::optional<http::WebSocketMessage>>> Receive() override {
+    while (!peer_.gone) {
+      auto wait = peer_.left.Wait();
+      co_await wait;
+    }
+    co_return std::optional<http::WebSocketMessage>();
+  }
+  Task<Result<void>> Send(http::WebSocketMessage message) override {
+    peer_.messages.push_back(std::move(message));
+    co_return Result<void>();
+  }
+  Task<void> Close(uint16_t code, std::string) override {
+    peer_.closed = code;
+    co_return;
+  }
+
+ private:
+  Peer& peer_;
+};
+
+class WatchSocketTest : public internal::TestServer {
+ protected:
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+
+  http::Response Open(std::string query, Headers headers) {
+    http::Request request;
+    request.path = "/api/v1/namespaces/default/configmaps";
+    request.query = "watch=true" + query;
+    request.headers.Add("Connection", "keep-alive, Upgrade");
+    request.headers.Add("Upgrade", "WebSocket");
+    for (const auto& [name, value] : headers) request.headers.Add(name, value);
+    auto transport = control_plane->TransportFor(user, groups);
+    return Await(transport->Handle(std::move(request)));
+  }
+  // Runs the socket of an answer until `done`.
+  void Run(http::Response& response, Peer& peer, std::function<bool()> done) {
+    auto run = [](Task<void> inner, bool* ended) -> Task<void> {
+      co_await inner;
+      *ended = true;
+    };
+    if (!group_) {
+      group_ = std::make_unique<TaskGroup>(*runtime);
+      group_->Spawn(run(response.on_websocket(std::make_unique<Socket>(peer)), &ended_));
+    }
+    EXPECT_TRUE(runtime->RunUntil(std::move(done), 60s));
+  }
+  static object::DocumentPtr Parse(const http::WebSocketMessage& message) { return object::ParseJsonDocument(message.data.view()).value(); }
+
+  std::unique_ptr<TaskGroup> group_;
+  bool ended_ = false;
+};
+
+TEST_F(WatchSocketTest, EveryEventIsATextMessage) {
+  Ask("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"a","labels":{"x":"y"}}})");
+  Ask("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"b","labels":{"x":"y"}}})");
+  http::Response response = Open("&labelSelector=x%3Dy", {{"Origin", "https://127.0.0.1:6443"}});
+  ASSERT_EQ(response.code, 101);
+  EXPECT_EQ(response.upgrade, "websocket");
+  Peer peer(*runtime);
+  Run(response, peer, [&] { return peer.messages.size() == 2; });
+  Ask("PATCH", "/api/v1/namespaces/default/configmaps/a", R"({"data":{"k":"v"}})");
+  Ask("DELETE", "/api/v1/namespaces/default/configmaps/b");
+  Run(response, peer, [&] { return peer.messages.size() == 4; });
+  std::string seen;
+  for (const http::WebSocketMessage& message : peer.messages) {
+    EXPECT_TRUE(message.text);
+    object::DocumentPtr event = Parse(message);
+    seen += std::string(event->root().Get("type").AsString()) + " " + std::string(event->root().Path({"object", "metadata", "name"}).AsString()) + ";";
+  }
+  EXPECT_EQ(seen, "ADDED a;ADDED b;MODIFIED a;DELETED b;");
+  EXPECT_FALSE(ended_);
+  peer.gone = true;
+  peer.left.Notify();
+  Run(response, peer, [&] { return ended_; });
+}
+
+TEST_F(WatchSocketTest, ProtobufIsBinaryWithoutALength) {
+  Ask("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"a","labels":{"x":"y"}}})");
+  http::Response response =
+      Open("&labelSelector=x%3Dy", {{"Origin", "null:"}, {"Accept", "application/vnd.kubernetes.protobuf;stream=watch"}});
+  ASSERT_EQ(response.code, 101);
+  Peer peer(*runtime);
+  Run(response, peer, [&] { return peer.messages.size() == 1; });
+  EXPECT_FALSE(peer.messages[0].text);
+  // A WatchEvent: its first field is the type.
+  EXPECT_TRUE(peer.messages[0].data.view().starts_with("\x0a\x05" "ADDED")) << peer.messages[0].data.view();
+}
+
+TEST_F(WatchSocketTest, ClosesWhenItsTimeIsOver) {
+  http::Response response = Open("&timeoutSeconds=5&labelSelector=none", {{"Origin", "https://x"}});
+  Peer peer(*runtime);
+  Run(response, peer, [&] { return ended_; });
+  EXPECT_EQ(peer.closed, 1000);
+  EXPECT_TRUE(peer.messages.empty());
+}
+
+TEST_F(WatchSocketTest, Handshakes) {
+  struct Case {
+    Headers headers;
+    int code;
+    std::string subprotocol;
+  };
+  const std::pair<std::string, std::string> origin = {"Origin", "https://x"};
+  const std::string token = "base64url.bearer.authorization.k8s.io.YWJj";
+  for (const Case& c : {
+           Case{{}, 403, ""},
+           Case{{{"Origin", "null"}}, 403, ""},
+           Case{{origin}, 101, ""},
+           Case{{origin, {"Sec-WebSocket-Protocol", "base64.binary.k8s.io"}}, 101, "base64.binary.k8s.io"},
+           Case{{origin, {"Sec-WebSocket-Protocol", token + ", base64.binary.k8s.io"}}, 101, "base64.binary.k8s.io"},
+           Case{{origin, {"Sec-WebSocket-Protocol", "one, two"}}, 400, ""},
+       }) {
+    http::Response response = Open("", c.headers);
+    EXPECT_EQ(response.code, c.code);
+    EXPECT_EQ(response.subprotocol, c.subprotocol);
+  }
+  // What is wrong with the watch itself is said as ever.
+  EXPECT_EQ(Open("&labelSelector=%3D%3D", {origin}).code, 400);
+}
+
+}  // namespace
+}  // namespace homeostat::server
