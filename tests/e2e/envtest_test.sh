@@ -14,10 +14,11 @@ make_certificates() {
   openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$certs/admin.key" -out "$certs/admin.csr" -subj /O=system:masters/CN=default
   openssl x509 -req -in "$certs/admin.csr" -CA "$certs/client-cert-auth-ca.crt" -CAkey "$certs/ca.key" -CAcreateserial -days 2 -out "$certs/admin.crt"
 }
-# As envtest gives them.
+# As envtest gives them, and the flags that fabric8 repeats.
 server_flags() {
   echo --allow-privileged=true --authorization-mode=RBAC --bind-address=127.0.0.1 "--cert-dir=$certs" "--client-ca-file=$certs/client-cert-auth-ca.crt" \
     --disable-admission-plugins=ServiceAccount "--etcd-servers=http://127.0.0.1:$etcd_port" "--secure-port=$port" "--service-account-issuer=https://127.0.0.1:$port/" \
+    --service-account-issuer=https://older.example.com "--service-account-key-file=$certs/sa-signer.key" \
     "--service-account-key-file=$certs/sa-signer.crt" "--service-account-signing-key-file=$certs/sa-signer.key" --service-cluster-ip-range=10.0.0.0/24
 }
 client() { "$kubectl" --server="https://127.0.0.1:$port" --certificate-authority="$certs/apiserver.crt" --client-certificate="$certs/admin.crt" --client-key="$certs/admin.key" --kubeconfig=/dev/null "$@"; }
@@ -49,7 +50,10 @@ check_objects() {
   same "$(client get configmap one -o 'jsonpath={.data.a}')" b
   contains "$(client auth whoami)" system:masters
   client create serviceaccount robot
-  same "$(client create token robot | cut -d. -f2 | tr '_-' '/+' | base64 -d 2>/dev/null | grep -o '"iss":"[^"]*"')" "\"iss\":\"https://127.0.0.1:$port/\""
+  local token; token=$(client create token robot)
+  contains "$(client auth whoami --token="$token" --client-certificate= --client-key=)" system:serviceaccount:default:robot
+  contains "$(client get --raw /.well-known/openid-configuration)" "\"jwks_uri\":\"https://127.0.0.1:$port/openid/v1/jwks\""
+  same "$(cut -d. -f2 <<<"$token" | tr '_-' '/+' | base64 -d 2>/dev/null | grep -o '"iss":"[^"]*"')" "\"iss\":\"https://127.0.0.1:$port/\""
 }
 # With the two controllers that are there when asked for, which know custom kinds as well.
 owned_is_collected() { ! client get boat owned >/dev/null 2>&1; }
