@@ -17,14 +17,13 @@ homeostat_layer(kinds DEPS cache api quota cel)
 homeostat_layer(auth DEPS kinds)
 homeostat_layer(callout DEPS http kinds)
 homeostat_layer(admission DEPS auth callout patch)
-homeostat_layer(audit DEPS auth)
 homeostat_layer(sdk DEPS http schema api)
 include(node/node.cmake)
 homeostat_layer(node EXCLUDE node/sim DEPS http network sdk SOURCES ${CRI_SOURCES} LIBS homeostat_lib_grpc)
 homeostat_layer(controllers DEPS sdk quota cel)
 homeostat_layer(scheduler DEPS sdk)
 homeostat_layer(sim_nodes FOLDER node/sim DEPS sdk)
-homeostat_layer(server DEPS admission audit patch sdk)
+homeostat_layer(server DEPS admission patch sdk)
 set_property(SOURCE server/embedded_data.cc APPEND PROPERTY COMPILE_DEFINITIONS HOMEOSTAT_SERVER_DATA="${CMAKE_CURRENT_SOURCE_DIR}/server/data")
 set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/server/data/bootstrap_objects.json)
 
@@ -44,6 +43,6 @@ set_tests_properties(workloads PROPERTIES TIMEOUT 600)
 
 # The program. jemalloc keeps the resident set small.
 add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc cli/stop_node.cc cli/serving.cc cli/flag_values.cc cli/kube_apiserver.cc
-  cli/etcd.cc cli/envtest.cc cli/upstream_flags.cc cli/upstream_flag_names.cc)
+  cli/etcd.cc cli/envtest.cc cli/upstream_flags.cc cli/upstream_flag_names.cc cli/startup_memory.cc)
 target_precompile_headers(homeostat REUSE_FROM homeostat_pch)
 target_link_libraries(homeostat PRIVATE homeostat_server homeostat_controllers homeostat_scheduler homeostat_sim_nodes homeostat_http homeostat_node homeostat_lib_jemalloc)

@@ -17,7 +17,11 @@
 
 namespace homeostat::admission {
 
+class AdmissionMetrics;
+
 enum class Operation : uint8_t { kCreate, kUpdate, kDelete, kConnect };
+// CREATE, UPDATE, DELETE, CONNECT
+std::string_view OperationName(Operation operation);
 
 // What plugins remember of one write while the chain that changes it runs: a chain is run once more when a plugin asks for that,
 // so that those before it see what it changed.
@@ -88,19 +92,32 @@ class PlainPlugin : public Plugin {
   Task<Result<void>> Validate(const Request& request) final { co_return ValidateNow(request); }
 };
 
+// In which halves of the chain a plugin has a part.
+enum class Hooks : uint8_t { kAdmit = 1, kValidate = 2, kBoth = 3 };
+
 // Runs the plugins in order; those that change, once more if one of them asked for it.
 class Chain {
  public:
-  void Add(std::unique_ptr<Plugin> plugin) { plugins_.push_back(std::move(plugin)); }
+  void Add(std::unique_ptr<Plugin> plugin, Hooks hooks = Hooks::kBoth) { plugins_.push_back({std::move(plugin), hooks}); }
+  // From now on; the metrics must outlive the chain.
+  void CountInto(AdmissionMetrics& metrics) { metrics_ = &metrics; }
   Task<Result<object::Value>> Mutate(const Request& request);
   Task<Result<void>> Validate(const Request& request);
   // Names in order.
   std::vector<std::string_view> names() const;
 
  private:
+  struct Entry {
+    std::unique_ptr<Plugin> plugin;
+    Hooks hooks;
+    bool Has(Hooks hook) const { return (static_cast<uint8_t>(hooks) & static_cast<uint8_t>(hook)) != 0; }
+  };
+  Task<Result<object::Value>> MutateTwice(const Request& request);
   Task<Result<object::Value>> RunMutating(Request request);
+  Task<Result<void>> RunValidating(const Request& request);
 
-  std::vector<std::unique_ptr<Plugin>> plugins_;
+  std::vector<Entry> plugins_;
+  AdmissionMetrics* metrics_ = nullptr;
 };
 
 }  // namespace homeostat::admission

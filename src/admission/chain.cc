@@ -1,9 +1,20 @@
 #include <algorithm>
 
 #include "admission/admission.h"
+#include "admission/admission_metrics.h"
 #include "patch/managed_fields.h"
 
 namespace homeostat::admission {
+
+std::string_view OperationName(Operation operation) {
+  switch (operation) {
+    case Operation::kCreate: return "CREATE";
+    case Operation::kUpdate: return "UPDATE";
+    case Operation::kDelete: return "DELETE";
+    case Operation::kConnect: return "CONNECT";
+  }
+  return "";
+}
 
 Status Forbid(const Request& request, std::string_view why) {
   std::string_view name = request.name;
@@ -44,6 +55,14 @@ object::Value WithReadableManagedFields(const Request& request, const object::Va
 }  // namespace
 
 Task<Result<object::Value>> Chain::Mutate(const Request& request) {
+  MonotonicTime start = request.context.runtime.Now();
+  auto mutate = MutateTwice(request);
+  auto mutated = co_await std::move(mutate);
+  if (metrics_ != nullptr) metrics_->StepTook(Step::kAdmit, request.operation, !mutated, request.context.runtime.Now() - start);
+  co_return mutated;
+}
+
+Task<Result<object::Value>> Chain::MutateTwice(const Request& request) {
   Reinvocation reinvocation;
   Request current = request;
   current.reinvocation = &reinvocation;
@@ -58,26 +77,47 @@ Task<Result<object::Value>> Chain::Mutate(const Request& request) {
 }
 
 Task<Result<object::Value>> Chain::RunMutating(Request current) {
-  for (const std::unique_ptr<Plugin>& plugin : plugins_) {
-    if (!plugin->Handles(current)) continue;
-    auto mutate = plugin->Mutate(current);
-    CO_TRY_ASSIGN(current.object, co_await std::move(mutate));
+  Runtime& runtime = current.context.runtime;
+  for (const Entry& entry : plugins_) {
+    if (!entry.Has(Hooks::kAdmit) || !entry.plugin->Handles(current)) continue;
+    MonotonicTime start = runtime.Now();
+    auto mutate = entry.plugin->Mutate(current);
+    auto mutated = co_await std::move(mutate);
+    if (metrics_ != nullptr) {
+      metrics_->PluginTook(entry.plugin->name(), Step::kAdmit, current.operation, !mutated, runtime.Now() - start);
+    }
+    if (!mutated) co_return mutated;
+    current.object = *mutated;
   }
   co_return current.object;
 }
 
 Task<Result<void>> Chain::Validate(const Request& request) {
-  for (const std::unique_ptr<Plugin>& plugin : plugins_) {
-    if (!plugin->Handles(request)) continue;
-    auto validate = plugin->Validate(request);
-    CO_TRY(co_await std::move(validate));
+  MonotonicTime start = request.context.runtime.Now();
+  auto validate = RunValidating(request);
+  auto valid = co_await std::move(validate);
+  if (metrics_ != nullptr) metrics_->StepTook(Step::kValidate, request.operation, !valid, request.context.runtime.Now() - start);
+  co_return valid;
+}
+
+Task<Result<void>> Chain::RunValidating(const Request& request) {
+  Runtime& runtime = request.context.runtime;
+  for (const Entry& entry : plugins_) {
+    if (!entry.Has(Hooks::kValidate) || !entry.plugin->Handles(request)) continue;
+    MonotonicTime start = runtime.Now();
+    auto validate = entry.plugin->Validate(request);
+    auto valid = co_await std::move(validate);
+    if (metrics_ != nullptr) {
+      metrics_->PluginTook(entry.plugin->name(), Step::kValidate, request.operation, !valid, runtime.Now() - start);
+    }
+    if (!valid) co_return valid;
   }
   co_return Done();
 }
 
 std::vector<std::string_view> Chain::names() const {
   std::vector<std::string_view> names;
-  for (const std::unique_ptr<Plugin>& plugin : plugins_) names.push_back(plugin->name());
+  for (const Entry& entry : plugins_) names.push_back(entry.plugin->name());
   return names;
 }
 

@@ -152,6 +152,17 @@ class PluginTest : public testing::Test {
     return outcome;
   }
 
+  // Runs a task on simulated time; it must end.
+  template <class T>
+  T Await(Task<T> task) {
+    std::optional<T> result;
+    TaskGroup group(*runtime_);
+    auto keep = [](Task<T> inner, std::optional<T>* out) -> Task<void> { out->emplace(co_await inner); };
+    group.Spawn(keep(std::move(task), &result));
+    EXPECT_TRUE(runtime_->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(1)));
+    return *std::move(result);
+  }
+
   Task<void> Pass(Plugin& plugin, Write write, Outcome& outcome, bool& done) {
     object::DocumentPtr now = write.object.empty() ? nullptr : Load(write.object), old = write.old_object.empty() ? nullptr : Load(write.old_object);
     Value target = now ? now->root() : old->root();
@@ -163,6 +174,7 @@ class PluginTest : public testing::Test {
     Value metadata = target.Get("metadata");
     std::string_view ns = kind.namespaced ? "default" : "";
     kinds::RuleContext context{arena, kind, write.subresource, ns, user_, *runtime_, objects_, write.dry_run, &outcome.warnings};
+    context.annotations = annotations_;
     Request request{write.operation, kind, write.subresource, ns, metadata.Get("name").AsString(), now ? now->root() : Value(),
                     old ? old->root() : Value(), Value(), context};
     outcome.object = request.object;
@@ -217,6 +229,7 @@ class PluginTest : public testing::Test {
   FakeServedKinds served_;
   User user_{.name = "mira", .uid = {}, .groups = {}, .extra = {}};
   const schema::Kind* written_to_ = nullptr;  // where it is not the object's kind
+  kinds::AuditAnnotations* annotations_ = nullptr;
   int quota_writes_ = 0;
   int version_ = 100;
   std::vector<std::shared_ptr<object::Document>> kept_;

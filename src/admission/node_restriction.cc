@@ -65,16 +65,6 @@ std::string ForbiddenChanges(const Value& labels, const Value& old) {
   return text;
 }
 
-std::string_view OperationName(Operation operation) {
-  switch (operation) {
-    case Operation::kCreate: return "CREATE";
-    case Operation::kUpdate: return "UPDATE";
-    case Operation::kDelete: return "DELETE";
-    case Operation::kConnect: return "CONNECT";
-  }
-  return "";
-}
-
 // One write of one node.
 class Check {
  public:

@@ -13,6 +13,7 @@ struct Entry {
   std::string_view name;
   std::unique_ptr<Plugin> (*make)(const PluginParts&) = nullptr;  // null: upstream has it, this server does not
   bool on_by_default = false;
+  Hooks hooks = Hooks::kBoth;
 };
 
 // Source: kubeapiserver's AllOrderedPlugins and DefaultOffAdmissionPlugins. Those of features that are off do nothing there, and
@@ -20,44 +21,44 @@ struct Entry {
 constexpr Entry kPlugins[] = {
     {"AlwaysAdmit", MakeAlwaysAdmit},
     {"NamespaceAutoProvision"},
-    {"NamespaceLifecycle", MakeNamespaceLifecycle, true},
-    {"NamespaceExists", MakeNamespaceExists},
-    {"LimitPodHardAntiAffinityTopology", MakeLimitPodHardAntiAffinityTopology},
+    {"NamespaceLifecycle", MakeNamespaceLifecycle, true, Hooks::kAdmit},
+    {"NamespaceExists", MakeNamespaceExists, false, Hooks::kValidate},
+    {"LimitPodHardAntiAffinityTopology", MakeLimitPodHardAntiAffinityTopology, false, Hooks::kValidate},
     {"LimitRanger", MakeLimitRanger, true},
     {"ServiceAccount", MakeServiceAccount, true},
-    {"NodeRestriction", MakeNodeRestriction},
-    {"TaintNodesByCondition", MakeTaintNodesByCondition, true},
+    {"NodeRestriction", MakeNodeRestriction, false, Hooks::kAdmit},
+    {"TaintNodesByCondition", MakeTaintNodesByCondition, true, Hooks::kAdmit},
     {"AlwaysPullImages", MakeAlwaysPullImages},
     {"ImagePolicyWebhook"},
-    {kPodSecurity, MakePodSecurity, true},
+    {kPodSecurity, MakePodSecurity, true, Hooks::kValidate},
     {"PodNodeSelector"},
     {"Priority", MakePriority, true},
-    {"DefaultTolerationSeconds", MakeDefaultTolerationSeconds, true},
+    {"DefaultTolerationSeconds", MakeDefaultTolerationSeconds, true, Hooks::kAdmit},
     {"PodTolerationRestriction"},
     {"EventRateLimit"},
-    {"ExtendedResourceToleration", MakeExtendedResourceToleration},
-    {"DefaultStorageClass", MakeDefaultStorageClass, true},
-    {"StorageObjectInUseProtection", MakeStorageObjectInUseProtection, true},
+    {"ExtendedResourceToleration", MakeExtendedResourceToleration, false, Hooks::kAdmit},
+    {"DefaultStorageClass", MakeDefaultStorageClass, true, Hooks::kAdmit},
+    {"StorageObjectInUseProtection", MakeStorageObjectInUseProtection, true, Hooks::kAdmit},
     {"PodGroupProtection"},
-    {"OwnerReferencesPermissionEnforcement", MakeOwnerReferencesPermissionEnforcement},
-    {"PersistentVolumeClaimResize", MakePersistentVolumeClaimResize, true},
+    {"OwnerReferencesPermissionEnforcement", MakeOwnerReferencesPermissionEnforcement, false, Hooks::kValidate},
+    {"PersistentVolumeClaimResize", MakePersistentVolumeClaimResize, true, Hooks::kValidate},
     {"RuntimeClass", MakeRuntimeClass, true},
-    {"CertificateApproval", MakeCertificateApproval, true},
-    {"CertificateSigning", MakeCertificateSigning, true},
-    {"ClusterTrustBundleAttest", MakeClusterTrustBundleAttest, true},
-    {"CertificateSubjectRestriction", MakeCertificateSubjectRestriction, true},
-    {"DefaultIngressClass", MakeDefaultIngressClass, true},
-    {"DenyServiceExternalIPs", MakeDenyServiceExternalIPs},
-    {"PodTopologyLabels", MakePodTopologyLabels, true},
+    {"CertificateApproval", MakeCertificateApproval, true, Hooks::kValidate},
+    {"CertificateSigning", MakeCertificateSigning, true, Hooks::kValidate},
+    {"ClusterTrustBundleAttest", MakeClusterTrustBundleAttest, true, Hooks::kValidate},
+    {"CertificateSubjectRestriction", MakeCertificateSubjectRestriction, true, Hooks::kValidate},
+    {"DefaultIngressClass", MakeDefaultIngressClass, true, Hooks::kAdmit},
+    {"DenyServiceExternalIPs", MakeDenyServiceExternalIPs, false, Hooks::kValidate},
+    {"PodTopologyLabels", MakePodTopologyLabels, true, Hooks::kAdmit},
     {"PodGroupWorkloadExists"},
-    {"NodeDeclaredFeatureValidator", MakeNodeDeclaredFeatureValidator, true},
+    {"NodeDeclaredFeatureValidator", MakeNodeDeclaredFeatureValidator, true, Hooks::kValidate},
     {"JobValidation"},
-    {"PodResizeValidator", MakePodResizeValidator, true},
-    {"MutatingAdmissionPolicy", MakeMutatingAdmissionPolicy, true},
-    {"MutatingAdmissionWebhook", MakeMutatingAdmissionWebhook, true},
-    {"ValidatingAdmissionPolicy", MakeValidatingAdmissionPolicy, true},
-    {"ValidatingAdmissionWebhook", MakeValidatingAdmissionWebhook, true},
-    {"ResourceQuota", MakeResourceQuota, true},
+    {"PodResizeValidator", MakePodResizeValidator, true, Hooks::kValidate},
+    {"MutatingAdmissionPolicy", MakeMutatingAdmissionPolicy, true, Hooks::kAdmit},
+    {"MutatingAdmissionWebhook", MakeMutatingAdmissionWebhook, true, Hooks::kAdmit},
+    {"ValidatingAdmissionPolicy", MakeValidatingAdmissionPolicy, true, Hooks::kValidate},
+    {"ValidatingAdmissionWebhook", MakeValidatingAdmissionWebhook, true, Hooks::kValidate},
+    {"ResourceQuota", MakeResourceQuota, true, Hooks::kValidate},
     {"AlwaysDeny", MakeAlwaysDeny},
 };
 
@@ -91,7 +92,7 @@ Result<void> AddPlugins(Chain& chain, const PluginParts& parts, const PluginChoi
     bool on = Contains(choice.enable, entry.name) || (entry.on_by_default && !Contains(choice.disable, entry.name));
     if (!on) continue;
     if (entry.make == nullptr) return Fail(SystemError("the admission plugin " + std::string(entry.name) + " is not part of this server"));
-    chain.Add(entry.make(configured));
+    chain.Add(entry.make(configured), entry.hooks);
   }
   return {};
 }

@@ -30,6 +30,7 @@ struct PluginParts {
   std::function<void(std::string_view group, std::string_view plural, std::function<void()> changed)> observe;
   PodSecurityOptions pod_security = {};
   callout::Caller* caller = nullptr;  // null: webhooks can't be called
+  AdmissionMetrics* metrics = nullptr;  // null: nothing is counted
 };
 
 // Beyond those that are on by default, by name, and the file that configures them: all as kube-apiserver's flags.

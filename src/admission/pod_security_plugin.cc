@@ -7,6 +7,7 @@
 #include "admission/plugins.h"
 #include "admission/pod_security.h"
 #include "homeostat/base/text.h"
+#include "kinds/audit_annotations.h"
 
 namespace homeostat::admission {
 namespace {
@@ -96,7 +97,8 @@ class PodSecurity : public PlainPlugin {
 
   Result<void> ValidateNow(const Request& request) override {
     if (request.Is("", "namespaces")) return Namespace(request);
-    if (options_.namespaces.contains(request.ns) || options_.users.contains(request.context.user.name)) return {};
+    if (options_.namespaces.contains(request.ns)) return Exempt(request, "namespace");
+    if (options_.users.contains(request.context.user.name)) return Exempt(request, "user");
     object::DocumentPtr ns = objects_.Get("", "namespaces", "", request.ns);
     bool is_pod = request.Is("", "pods");
     if (!ns) {
@@ -106,13 +108,31 @@ class PodSecurity : public PlainPlugin {
     schema::FieldErrors errors;
     SecurityPolicy policy = PolicyOf(ns->root().Path({"metadata", "labels"}), options_.defaults, errors);
     if (is_pod) return Pod(request, policy);
-    if (Value made = TemplateOf(request); made && !IsExempt(made.Get("spec"))) Warn(request, policy.warn, made.Get("metadata"), made.Get("spec"));
+    Value made = policy.warn.level == SecurityLevel::kPrivileged && policy.audit.level == SecurityLevel::kPrivileged ? Value() : TemplateOf(request);
+    if (!made) return {};
+    if (IsExempt(made.Get("spec"))) return Exempt(request, "runtimeClass");
+    NoteViolations(request, policy.audit, made.Get("metadata"), made.Get("spec"));
+    Warn(request, policy.warn, made.Get("metadata"), made.Get("spec"));
     return {};
   }
 
  private:
   static void AddWarning(const Request& request, std::string warning) {
     if (request.context.warnings != nullptr) request.context.warnings->push_back(std::move(warning));
+  }
+
+  // For the audit log.
+  static void Note(const Request& request, std::string_view key, std::string_view value) {
+    if (request.context.annotations != nullptr) request.context.annotations->Add("pod-security.kubernetes.io/" + std::string(key), value);
+  }
+  static Result<void> Exempt(const Request& request, std::string_view why) {
+    Note(request, "exempt", why);
+    return {};
+  }
+  static void NoteViolations(const Request& request, const LevelVersion& policy, const Value& metadata, const Value& spec) {
+    if (request.context.annotations == nullptr) return;
+    std::vector<Violation> violations = EvaluatePod(policy, metadata, spec);
+    if (!violations.empty()) Note(request, "audit-violations", "would violate PodSecurity " + GoQuote(policy.ToText()) + ": " + DetailsOf(violations));
   }
 
   static void Warn(const Request& request, const LevelVersion& policy, const Value& metadata, const Value& spec) {
@@ -127,7 +147,11 @@ class PodSecurity : public PlainPlugin {
 
   Result<void> Pod(const Request& request, const SecurityPolicy& policy) const {
     Value metadata = request.object.Get("metadata"), spec = request.object.Get("spec");
-    if (IsExempt(spec) || policy.IsPrivileged() || (request.updates() && !IsSignificant(spec, request.old_object.Get("spec")))) return {};
+    if (request.updates() && !IsSignificant(spec, request.old_object.Get("spec"))) return {};
+    if (!policy.IsPrivileged() && IsExempt(spec)) return Exempt(request, "runtimeClass");
+    Note(request, "enforce-policy", policy.enforce.ToText());
+    if (policy.IsPrivileged()) return {};
+    NoteViolations(request, policy.audit, metadata, spec);
     std::vector<Violation> violations = EvaluatePod(policy.enforce, metadata, spec);
     if (!violations.empty()) {
       return Fail(ForbiddenError("", "pods", request.name, "violates PodSecurity " + GoQuote(policy.enforce.ToText()) + ": " + DetailsOf(violations)));

@@ -220,19 +220,24 @@ void AsioRuntime::FireTimers() {
 void AsioRuntime::Run() {
   // Chains of short turns need not ask the kernel for sockets after each link.
   constexpr int kRoundsBetweenPolls = 16;
+  // Of the sockets that are ready at once so many have their turn before what they began goes on: what several requests wait
+  // for, such as the disk, is then done for all of them together.
+  constexpr int kHandlersAtOnce = 32;
   const Runtime* outer = std::exchange(current_loop, this);
   while (!stop_) {
     TakeRemote();
     for (int round = 0; round < kRoundsBetweenPolls && !ready_.empty(); ++round) RunReady();
     FireTimers();
     if (stop_) break;
+    int handled = 0;
     if (!ready_.empty()) {
-      io_.poll();
+      handled = 1;
     } else if (!timers_.empty()) {
-      io_.run_one_until(std::chrono::steady_clock::time_point(timers_.earliest().time_since_epoch()));
+      handled = static_cast<int>(io_.run_one_until(std::chrono::steady_clock::time_point(timers_.earliest().time_since_epoch())));
     } else {
-      io_.run_one();
+      handled = static_cast<int>(io_.run_one());
     }
+    while (handled > 0 && handled < kHandlersAtOnce && !stop_.load(std::memory_order_relaxed) && io_.poll_one() > 0) ++handled;
   }
   stop_ = false;
   current_loop = outer;

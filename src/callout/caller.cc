@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kShownBytes = 2048;           // of an answer that is no success
 constexpr size_t kHeaderBytes = 64 * 1024;
 constexpr std::string_view kDeadline = "context deadline exceeded";
+constexpr size_t kOwnCalls = 100;  // of this server to itself, which may make it call itself again
 
 struct CodeText {
   int code;
@@ -45,6 +46,14 @@ struct Exchange {
   Result<Bytes> body = Bytes();
 };
 
+Task<void> ReadInto(Exchange* exchange, http::Response response, size_t limit) {
+  exchange->answered = true;
+  exchange->code = response.code;
+  exchange->content_type = response.headers.Get("Content-Type");
+  auto read = http::ReadAll(std::move(response), limit);
+  exchange->body = co_await std::move(read);
+}
+
 // The exchange outlives the task.
 Task<void> Converse(std::shared_ptr<http::Client> client, http::Request request, size_t limit, Exchange* exchange) {
   auto call = client->Do(std::move(request));
@@ -53,12 +62,33 @@ Task<void> Converse(std::shared_ptr<http::Client> client, http::Request request,
     exchange->body = Fail(response.error());
     co_return;
   }
-  exchange->answered = true;
-  exchange->code = response->code;
-  exchange->content_type = response->headers.Get("Content-Type");
-  auto read = http::ReadAll(*std::move(response), limit);
-  exchange->body = co_await std::move(read);
+  auto read = ReadInto(exchange, *std::move(response), limit);
+  co_await std::move(read);
 }
+
+// The same with this server, from a turn of its own: its answer may ask for more of the kind.
+Task<void> ConverseWithOwn(Runtime& runtime, std::shared_ptr<http::Handler> own, std::shared_ptr<size_t> under_way, http::Request request,
+                           size_t limit, Exchange* exchange) {
+  struct Counted {
+    std::shared_ptr<size_t> under_way;
+    ~Counted() { --*under_way; }
+  };
+  if (*under_way >= kOwnCalls) {
+    exchange->body = Fail(SystemError("too many calls of this server to itself"));
+    co_return;
+  }
+  ++*under_way;
+  Counted counted{std::move(under_way)};
+  auto yield = Yield(runtime);
+  co_await std::move(yield);
+  auto handle = own->Handle(std::move(request));
+  http::Response response = co_await std::move(handle);
+  auto read = ReadInto(exchange, std::move(response), limit);
+  co_await std::move(read);
+}
+
+// Why there is no answer.
+Status NoAnswer(std::string_view message) { return Status(503, "ServiceUnavailable", message); }
 
 // In Go's words.
 std::string TransportFault(const Status& error) {
@@ -93,6 +123,11 @@ Status AnswerError(int code, std::string_view content_type, std::string_view bod
     return Status(shown, "InternalError", "an error on the server (" + GoQuote(said) + ") has prevented the request from succeeding");
   }
   return Status(shown, "", "the server responded with the status code " + std::to_string(code) + " but did not return more information");
+}
+
+bool IsThisServer(const Target& target) {
+  if (target.service) return target.service->ns == "default" && target.service->name == "kubernetes" && target.service->port == 443;
+  return target.authority == "kubernetes.default.svc" || target.authority == "kubernetes.default.svc:443";
 }
 
 Caller::Caller(Runtime& runtime, const kinds::ObjectReader& objects, CallerOptions options)
@@ -142,16 +177,22 @@ Task<Result<Bytes>> Caller::Post(Target target, Bytes json, PostOptions options)
   request.headers.Set("User-Agent", options_.user_agent);
   request.body = std::move(json);
   std::string what = "Post " + GoQuote(target.Url() + (request.query.empty() ? "" : "?" + request.query)) + ": ";
-  auto client = ClientFor(target);
-  if (!client) co_return Fail(client.error().WithMessage(what + client.error().message()));
   Exchange exchange;
-  auto within = Within(runtime_, options.timeout, Converse(*client, std::move(request), options.answer_bytes, &exchange));
+  Task<void> conversation;
+  if (own_ != nullptr && IsThisServer(target)) {
+    conversation = ConverseWithOwn(runtime_, own_, own_calls_, std::move(request), options.answer_bytes, &exchange);
+  } else {
+    auto client = ClientFor(target);
+    if (!client) co_return Fail(NoAnswer(what + client.error().message()));
+    conversation = Converse(*client, std::move(request), options.answer_bytes, &exchange);
+  }
+  auto within = Within(runtime_, options.timeout, std::move(conversation));
   bool in_time = co_await std::move(within);
   if (!exchange.answered) {
-    co_return Fail(SystemError(what + (in_time ? TransportFault(exchange.body.error()) : std::string(kDeadline))));
+    co_return Fail(NoAnswer(what + (in_time ? TransportFault(exchange.body.error()) : std::string(kDeadline))));
   }
   if (!in_time || !exchange.body) {
-    co_return Fail(SystemError("unexpected error when reading response body. Please retry. Original error: " +
+    co_return Fail(NoAnswer("unexpected error when reading response body. Please retry. Original error: " +
                                (in_time ? exchange.body.error().message() : std::string(kDeadline))));
   }
   if (exchange.code < 200 || exchange.code > 206) co_return Fail(AnswerError(exchange.code, exchange.content_type, *exchange.body));

@@ -24,6 +24,9 @@ struct PostOptions {
   size_t answer_bytes = 16 << 20;               // of the answer's body
 };
 
+// Whether a target is the API server itself, under the name it has in its own cluster.
+bool IsThisServer(const Target& target);
+
 // Loop only. The runtime and the reader must outlive it, and it the tasks it returned; what ClientFor gave may outlive it.
 class Caller {
  public:
@@ -34,8 +37,13 @@ class Caller {
   Result<std::shared_ptr<http::Client>> ClientFor(const Target& target);
 
   // Posts JSON to a webhook; gives the body of its answer if the code is one of success. The error's message is Kubernetes'
-  // client's: `Post "https://…?timeout=10s": context deadline exceeded`, or what the answer's Status or code says.
+  // client's: `Post "https://…?timeout=10s": context deadline exceeded`, or what the answer's Status or code says. Its code is that of
+  // the answer, 503 where there was none.
   Task<Result<Bytes>> Post(Target target, Bytes json, PostOptions options);
+
+  // Webhooks of this server itself (an extension server behind it answers them) are posted to this handler, under its user, and not
+  // to an address. Null: as any other.
+  void AnswerOwn(std::shared_ptr<http::Handler> handler) { own_ = std::move(handler); }
 
  private:
   struct Kept {
@@ -46,6 +54,8 @@ class Caller {
   Runtime& runtime_;
   const kinds::ObjectReader& objects_;
   const CallerOptions options_;
+  std::shared_ptr<http::Handler> own_;
+  std::shared_ptr<size_t> own_calls_ = std::make_shared<size_t>(0);  // under way; shared with them, as they may outlive this
   std::list<Kept> kept_;  // the one used last first
   std::unordered_map<std::string, std::list<Kept>::iterator> by_key_;
 };

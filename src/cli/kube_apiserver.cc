@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -31,7 +32,7 @@ constexpr std::string_view kUsed[] = {
     "service-account-key-file", "service-account-jwks-uri",
     "service-cluster-ip-range", "tls-cert-file", "tls-private-key-file", "v", "disable-admission-plugins", "enable-admission-plugins",
     "admission-control-config-file",
-    "etcd-compaction-interval", "token-auth-file",
+    "etcd-compaction-interval", "token-auth-file", "audit-policy-file", "audit-log-path", "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize",
     "proxy-client-cert-file", "proxy-client-key-file", "requestheader-client-ca-file", "requestheader-allowed-names",
 };
 // Watches may be open: they end cleanly at once, and nothing else is worth waiting for.
@@ -111,6 +112,19 @@ class KubeApiserver : public Serving {
     return {};
   }
 
+  Result<server::audit::AuditOptions> ReadAudit() const {
+    AuditFlags audit;
+    audit.policy_file = flags_.Get("audit-policy-file", "");
+    audit.log_path = flags_.Get("audit-log-path", "");
+    for (auto [name, number] : {std::pair("audit-log-maxage", &audit.max_age_days), std::pair("audit-log-maxbackup", &audit.max_backups),
+                                std::pair("audit-log-maxsize", &audit.max_megabytes)}) {
+      std::string text = flags_.Get(name, std::to_string(*number));
+      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+      if (error != std::errc() || end != text.data() + text.size()) return Fail(SystemError("--" + std::string(name) + " " + text + " is no number"));
+    }
+    return ReadAuditFlags(audit);
+  }
+
   Result<void> MakeControlPlane(std::string_view address, const std::string& host) {
     server::ControlPlaneOptions options;
     options.engine = store::MakeMemoryEngine(runtime_);
@@ -128,6 +142,7 @@ class KubeApiserver : public Serving {
     TRY_ASSIGN(options.proxy_identity.private_key, Read("proxy-client-key-file"));
     TRY_ASSIGN(options.proxy_authority, Read("requestheader-client-ca-file"));
     options.proxy_names = flags_.List("requestheader-allowed-names");
+    TRY_ASSIGN(options.audit, ReadAudit());
     options.server.anonymous = flags_.Get("anonymous-auth", "true") == "true";
     TRY(ReadTokenFlags(options));
     control_plane_ = std::make_unique<server::ControlPlane>(runtime_, std::move(options));
@@ -174,7 +189,8 @@ class KubeApiserver : public Serving {
   Result<void> StartControllers() {
     const char* wanted = std::getenv("HOMEOSTAT_CONTROLLERS");
     if (wanted == nullptr || *wanted == '\0') return {};
-    informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("generic-garbage-collector"));
+    informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("generic-garbage-collector"),
+                                                        sdk::InformerOptions{.managed_fields = false});
     custom_kinds_ = std::make_unique<sdk::CustomKinds>(*informers_);
     custom_kinds_->FollowExtensions(runtime_, ClientFor("namespace-controller"), *informers_);
     for (const std::string& name : SplitAtCommas(wanted)) {

@@ -44,6 +44,11 @@ void AddUp(CLI::App& app, UpOptions& options) {
   flag("token-auth-file", options.token_auth_file, "A file of bearer tokens: token,user,uid,\"group1,group2\" on each line");
   flag("compaction-interval", options.compaction_interval, "How long superseded revisions are kept at least, e.g. 5m0s; 0 keeps them for ever")
       ->capture_default_str();
+  flag("audit-policy-file", options.audit.policy_file, "Which requests the audit log tells of: a Policy of audit.k8s.io/v1");
+  flag("audit-log-path", options.audit.log_path, "Where the audit log is written, a line of JSON for each event; - for standard output");
+  flag("audit-log-maxage", options.audit.max_age_days, "Days that old files of the audit log are kept; 0 keeps them")->capture_default_str();
+  flag("audit-log-maxbackup", options.audit.max_backups, "How many old files of the audit log are kept; 0 keeps all")->capture_default_str();
+  flag("audit-log-maxsize", options.audit.max_megabytes, "Megabytes after which the audit log begins a new file; 0: never")->capture_default_str();
   flag("controllers", options.controllers, "Run the controllers")->capture_default_str();
   flag("scheduler", options.scheduler, "Run the scheduler")->capture_default_str();
   flag("verbosity", options.verbosity, "How much to log: 0, 2, 4 (each request), 6");

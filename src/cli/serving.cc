@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "cli/startup_memory.h"
+
 namespace homeostat::cli {
 namespace {
 
@@ -14,10 +16,19 @@ namespace {
 // threads while their process goes on.
 constexpr Duration kParentCheck = std::chrono::milliseconds(200);
 
+// By then controllers have read what there is and made what was missing.
+constexpr Duration kSettled = std::chrono::seconds(2);
+
 Task<void> Begin(RealRuntime& runtime, Serving& serving, int& code) {
   auto start = serving.Start();
   auto started = co_await std::move(start);
-  if (started) co_return;
+  if (started) {
+    GiveBackStartupMemory();
+    auto pause = Sleep(runtime, kSettled);
+    co_await std::move(pause);
+    GiveBackStartupMemory();
+    co_return;
+  }
   fmt::print(stderr, "homeostat: {}\n", started.error().message());
   code = 1;
   auto stop = serving.Stop();

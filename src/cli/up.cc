@@ -147,6 +147,7 @@ Task<Result<void>> Cluster::StartControlPlane() {
   options.version = {std::string(kGitVersion), std::string(kGitCommit), std::string(kBuildDate)};
   options.authority_certificate = pki_.authority.certificate;
   options.authorization_modes = options_.authorization_mode;
+  CO_TRY_ASSIGN(options.audit, ReadAuditFlags(options_.audit));
   options.proxy_identity = {pki_.proxy_client.certificate, pki_.proxy_client.private_key};
   options.proxy_authority = pki_.proxy_authority.certificate;
   options.proxy_names = {std::string(auth::kProxyClientName)};
@@ -205,7 +206,8 @@ controllers::CertificateAuthority Cluster::SigningAuthority() {
 }
 
 void Cluster::StartClients() {
-  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {}));
+  informers_ = std::make_unique<sdk::InformerFactory>(runtime_, ClientFor("system:kube-controller-manager", {}),
+                                                      sdk::InformerOptions{.managed_fields = false});
   if (options_.controllers) {
     controllers::ControllersOptions options;
     options.client_for = [this](std::string name) {

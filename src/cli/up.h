@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/flag_values.h"
 #include "homeostat/base/result.h"
 
 namespace homeostat::cli {
@@ -27,6 +28,7 @@ struct UpOptions {
   std::vector<std::string> authorization_mode = {"Node", "RBAC"};
   std::string token_auth_file;           // bearer tokens and who they are, as kube-apiserver's
   std::string compaction_interval = "5m0s";  // how long superseded revisions are kept at least; 0: for ever
+  AuditFlags audit;
   bool controllers = true;
   bool scheduler = true;
   int verbosity = 0;

@@ -89,6 +89,7 @@ void GarbageCollector::Follow(const schema::Kind& kind, bool served) {
   }
   sdk::InformerOptions options;
   options.metadata_only = true;
+  options.managed_fields = false;
   auto informer = std::make_unique<sdk::Informer>(runtime_, client_, kind, std::move(options));
   informer->AddHandler([this, &kind](const sdk::Change& change) { Observe(kind, change); });
   informer->Start();

@@ -163,6 +163,7 @@ void ResourceQuotaController::FollowCounted(const Amounts& hard) {
     if (known == custom_.end() || known->second.informer) continue;
     sdk::InformerOptions options;
     options.metadata_only = true;
+    options.managed_fields = false;
     Custom& custom = known->second;
     custom.informer = std::make_unique<sdk::Informer>(runtime_, client_, *custom.kind, std::move(options));
     custom.informer->AddHandler([this, resource](const sdk::Change& change) { ObjectChanged(resource, change); });

@@ -26,6 +26,7 @@ std::vector<std::string> NamespaceOf(const sdk::Change& change) {
 // Only the maps of that name: the others, which may be large, are of no interest.
 sdk::InformerOptions OwnMaps() {
   sdk::InformerOptions options;
+  options.managed_fields = false;
   options.field_selector = "metadata.name=" + std::string(kName);
   return options;
 }

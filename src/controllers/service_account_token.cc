@@ -19,6 +19,7 @@ constexpr std::string_view kToken = "token", kAuthority = "ca.crt", kNamespace =
 // Secrets of other types are nobody's business here.
 sdk::InformerOptions TokensOnly() {
   sdk::InformerOptions options;
+  options.managed_fields = false;
   options.field_selector = "type=" + std::string(kType);
   return options;
 }

@@ -28,6 +28,8 @@
 
 namespace homeostat::kinds {
 
+class AuditAnnotations;
+
 // Reading other objects, as rules sometimes must (a PriorityClass, the namespace's quotas). What is read is current.
 class ObjectReader {
  public:
@@ -59,6 +61,8 @@ struct RuleContext {
   // that calls CheckRestOfMetadata.
   std::function<void(schema::FieldErrors&)> rest_of_metadata;
   const schema::Kind* requested = nullptr;  // as the client named it: another version or group (events.k8s.io); null: as stored
+  MonotonicTime deadline = MonotonicTime::max();  // when the request is given up
+  AuditAnnotations* annotations = nullptr;        // null: there is no audit log
 };
 
 // Whether a list, map or byte string that is not there in the typed object came as an empty one.

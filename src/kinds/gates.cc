@@ -1,9 +1,12 @@
 #include "kinds/gates.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "homeostat/api/registry.h"
 #include "kinds/edit.h"
@@ -27,52 +30,71 @@ constexpr std::string_view kTakesItsStruct = "CrossNamespaceVolumeDataSource";
 
 bool IsOff(const Field& field) { return !field.feature_gate.empty() && !IsFeatureEnabled(field.feature_gate); }
 
-// Built-in types below which there are such fields.
-class Affected {
+// What of a type is of interest here: the part of its fields that are off, or that there are such fields below.
+struct Affected {
+  std::vector<bool> off;                // by field
+  std::vector<const Affected*> fields;  // by field; null: nothing below
+  const Affected* element = nullptr;
+  bool whole = false;  // has a field of kTakesItsStruct, and it is off
+};
+
+// Of the built-in types; those not here are left alone. Made once.
+class AffectedTypes {
  public:
-  Affected() {
+  AffectedTypes() {
     for (const schema::Kind* kind : api::AllKinds()) Visit(*kind->type);
   }
-  bool Contains(const Type& type) const {
-    auto found = affected_.find(&type);
-    return found != affected_.end() && found->second;
+  static const Affected* Find(const Type& type) {
+    static const AffectedTypes all;
+    auto found = all.types_.find(&type);
+    return found == all.types_.end() ? nullptr : found->second.get();
   }
 
  private:
   // Types that contain themselves are cut off at the second meeting; none of them has such fields.
-  bool Visit(const Type& type) {
-    auto [entry, is_new] = affected_.emplace(&type, false);
-    if (!is_new) return entry->second;
-    bool found = type.element != nullptr && Visit(*type.element);
-    for (const Field& field : type.fields) {
-      if (IsOff(field)) found = true;
-      if (field.type != nullptr && Visit(*field.type)) found = true;
+  const Affected* Visit(const Type& type) {
+    auto [entry, is_new] = types_.try_emplace(&type);
+    if (!is_new) return entry->second.get();
+    Affected affected{std::vector<bool>(type.fields.size()), std::vector<const Affected*>(type.fields.size())};
+    if (type.element != nullptr) affected.element = Visit(*type.element);
+    bool any = affected.element != nullptr;
+    for (size_t i = 0; i < type.fields.size(); ++i) {
+      const Field& field = type.fields[i];
+      affected.off[i] = IsOff(field);
+      affected.whole = affected.whole || (affected.off[i] && field.feature_gate == kTakesItsStruct);
+      if (field.type != nullptr) affected.fields[i] = Visit(*field.type);
+      any = any || affected.off[i] || affected.fields[i] != nullptr;
     }
-    return affected_[&type] = found;
+    if (!any) return nullptr;
+    std::unique_ptr<const Affected>& made = types_[&type];
+    made = std::make_unique<const Affected>(std::move(affected));
+    return made.get();
   }
-  std::unordered_map<const Type*, bool> affected_;
+  std::unordered_map<const Type*, std::unique_ptr<const Affected>> types_;
 };
-
-const Affected& AffectedTypes() {
-  static const Affected affected;
-  return affected;
-}
 
 using Gates = std::unordered_set<std::string_view>;
 
-void FindUsed(const Type& type, const Value& value, Gates& used) {
-  if (!value || !AffectedTypes().Contains(type)) return;
-  for (const Value& item : value.items()) FindUsed(*type.element, item, used);
+// The field that a member of a struct is; negative if it is none.
+int FieldIndexOf(const Type& type, const object::Member& member) {
+  return member.field < type.fields.size() ? member.field : type.FieldIndex(member.name());
+}
+
+void FindUsed(const Affected* affected, const Type& type, const Value& value, Gates& used) {
+  if (!value || affected == nullptr) return;
+  for (const Value& item : value.items()) FindUsed(affected->element, *type.element, item, used);
   if (type.form == Form::kMap) {
-    for (const object::Member& member : value.members()) FindUsed(*type.element, member.value, used);
+    for (const object::Member& member : value.members()) FindUsed(affected->element, *type.element, member.value, used);
   }
-  for (const Field& field : type.fields) {
-    // Where the struct goes as a whole, to have one is to use the feature.
-    if (field.feature_gate == kTakesItsStruct && IsOff(field)) used.insert(field.feature_gate);
-    Value held = value.Get(field.name);
-    if (!held) continue;
-    if (IsOff(field)) used.insert(field.feature_gate);
-    FindUsed(*field.type, held, used);
+  if (type.form != Form::kStruct) return;
+  // Where the struct goes as a whole, to have one is to use the feature.
+  if (affected->whole) used.insert(kTakesItsStruct);
+  for (const object::Member& member : value.members()) {
+    int index = FieldIndexOf(type, member);
+    if (index < 0 || !member.value) continue;
+    const Field& field = type.fields[static_cast<size_t>(index)];
+    if (affected->off[static_cast<size_t>(index)]) used.insert(field.feature_gate);
+    FindUsed(affected->fields[static_cast<size_t>(index)], *field.type, member.value, used);
   }
 }
 
@@ -80,23 +102,11 @@ class Dropper {
  public:
   Dropper(Arena& arena, Gates used) : arena_(arena), used_(std::move(used)) {}
 
-  Value Run(const Type& type, const Value& value) {
-    if (!value || !AffectedTypes().Contains(type)) return value;
-    if (type.form == Form::kList) return List(type, value);
-    if (type.form == Form::kMap) return Map(type, value);
-    return Edited(arena_, type, value, [&](Edit& edit) {
-      for (const Field& field : type.fields) {
-        Value held = value.Get(field.name);
-        if (!held) continue;
-        if (IsDropped(field) || TakesWhole(*field.type, held)) {
-          edit.Erase(field.name);
-          continue;
-        }
-        Value kept = Run(*field.type, held);
-        if (Same(kept, held)) continue;
-        edit.Set(field.name, kept.IsObject() && kept.empty() && field.Has(schema::kPointer) ? Value() : kept);
-      }
-    });
+  Value Run(const Affected* affected, const Type& type, const Value& value) {
+    if (!value || affected == nullptr) return value;
+    if (type.form == Form::kList) return List(affected->element, type, value);
+    if (type.form == Form::kMap) return Map(affected->element, type, value);
+    return Struct(*affected, type, value);
   }
 
  private:
@@ -104,24 +114,44 @@ class Dropper {
     if (a.IsList()) return a.items().data() == b.items().data();
     return !a.IsObject() || a.members().data() == b.members().data();
   }
-  bool IsDropped(const Field& field) const { return IsOff(field) && !used_.contains(field.feature_gate); }
-  bool TakesWhole(const Type& type, const Value& value) const {
-    return type.form == Form::kStruct && std::ranges::any_of(type.fields, [&](const Field& field) {
-      return field.feature_gate == kTakesItsStruct && IsDropped(field) && !value.Get(field.name).AsString().empty();
+  bool IsUsed(const Field& field) const { return used_.contains(field.feature_gate); }
+  bool TakesWhole(const Affected* affected, const Type& type, const Value& value) const {
+    return affected != nullptr && affected->whole && std::ranges::any_of(type.fields, [&](const Field& field) {
+      return field.feature_gate == kTakesItsStruct && !IsUsed(field) && !value.Get(field.name).AsString().empty();
     });
   }
-  Value List(const Type& type, const Value& value) {
+  Value Struct(const Affected& affected, const Type& type, const Value& value) {
+    std::optional<Edit> edit;
+    for (const object::Member& member : value.members()) {
+      int index = FieldIndexOf(type, member);
+      if (index < 0 || !member.value) continue;
+      auto at = static_cast<size_t>(index);
+      const Affected* below = affected.fields[at];
+      if (!affected.off[at] && below == nullptr) continue;
+      const Field& field = type.fields[at];
+      Value kept;
+      if ((!affected.off[at] || IsUsed(field)) && !TakesWhole(below, *field.type, member.value)) {
+        kept = Run(below, *field.type, member.value);
+        if (Same(kept, member.value)) continue;
+        if (kept.IsObject() && kept.empty() && field.Has(schema::kPointer)) kept = Value();
+      }
+      if (!edit) edit.emplace(arena_, type, value);
+      edit->Set(field.name, kept);
+    }
+    return edit ? edit->Build() : value;
+  }
+  Value List(const Affected* element, const Type& type, const Value& value) {
     object::ListBuilder items(arena_);
     bool changed = false;
     for (const Value& item : value.items()) {
-      items.Append(Run(*type.element, item));
+      items.Append(Run(element, *type.element, item));
       changed = changed || !Same(items.items().back(), item);
     }
     return changed ? items.Build() : value;
   }
-  Value Map(const Type& type, Value value) {
+  Value Map(const Affected* element, const Type& type, Value value) {
     for (const object::Member& member : value.members()) {
-      Value kept = Run(*type.element, member.value);
+      Value kept = Run(element, *type.element, member.value);
       if (!Same(kept, member.value)) value = WithEntry(arena_, value, member.name(), kept);
     }
     return value;
@@ -136,10 +166,11 @@ class Dropper {
 bool IsFeatureEnabled(std::string_view gate) { return std::ranges::find(kOff, gate) == std::end(kOff); }
 
 Value DropDisabledFields(Arena& arena, const Type& type, const Value& object, const Value& old) {
-  if (!AffectedTypes().Contains(type)) return object;
+  const Affected* affected = AffectedTypes::Find(type);
+  if (affected == nullptr) return object;
   Gates used;
-  FindUsed(type, old, used);
-  return Dropper(arena, std::move(used)).Run(type, object);
+  FindUsed(affected, type, old, used);
+  return Dropper(arena, std::move(used)).Run(affected, type, object);
 }
 
 }  // namespace homeostat::kinds

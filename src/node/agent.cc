@@ -186,7 +186,7 @@ void Agent::State::MakeParts(NodeDescription description) {
   prober = std::make_unique<Prober>(runtime, *cri, events, probed);
   services = std::make_unique<sdk::Informer>(runtime, client, core::Service::SchemaKind());
   pods = std::make_unique<sdk::Informer>(runtime, client, core::Pod::SchemaKind(),
-                                         sdk::InformerOptions{.field_selector = "spec.nodeName=" + options.node_name});
+                                         sdk::InformerOptions{.field_selector = "spec.nodeName=" + options.node_name, .managed_fields = false});
   Result<std::string> resolv = ReadFile("/etc/resolv.conf");
   context = std::make_unique<NodeContext>(NodeContext{
       .runtime = runtime, .cri = *cri, .client = client, .log = log, .node_name = options.node_name, .owner = internal::OwnerMark(options),

@@ -25,7 +25,7 @@ void References::AcquireKind(Watches& watches, const schema::Kind& kind, const s
     std::shared_ptr<Watched>& watched = watches[key];
     if (!watched) {
       watched = std::make_shared<Watched>();
-      sdk::InformerOptions options{.ns = key.first, .field_selector = "metadata.name=" + key.second};
+      sdk::InformerOptions options{.ns = key.first, .field_selector = "metadata.name=" + key.second, .managed_fields = false};
       watched->informer = std::make_shared<sdk::Informer>(runtime_, client_, kind, options);
       // Someone may still wait for the informer when nobody uses it any more.
       watched->informer->AddHandler([this, weak = std::weak_ptr<Watched>(watched)](const sdk::Change&) {

@@ -155,8 +155,19 @@ bool EqualMembers(const Value& a, const Value& b, PairStack& stack) {
   return true;
 }
 
+bool IsSortedByName(std::span<const Member> members) {
+  return std::is_sorted(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.name() < b.name(); });
+}
+
 // Pushes the members of both so that they come off the stack in order of names; nonzero if the names already decide.
 int CompareMembers(const Value& a, const Value& b, PairStack& stack) {
+  if (IsSortedByName(a.members()) && IsSortedByName(b.members())) {
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (int order = a.members()[i].name().compare(b.members()[i].name())) return order;
+    }
+    for (size_t i = a.size(); i-- > 0;) stack.Push(a.members()[i].value, b.members()[i].value);
+    return 0;
+  }
   std::vector<const Member*> left = SortedByName(a.members()), right = SortedByName(b.members());
   for (size_t i = 0; i < left.size(); ++i) {
     if (int order = left[i]->name().compare(right[i]->name())) return order;
@@ -187,6 +198,11 @@ bool Equal(const Value& a, const Value& b) {
 
 int Compare(const Value& a, const Value& b) {
   if (!IsTree(a) || !IsTree(b)) return OrderShallow(a, b);
+  // What an item of a list is known by is mostly one member.
+  if (a.IsObject() && b.IsObject() && a.size() == 1 && b.size() == 1 && !IsTree(a.members()[0].value) && !IsTree(b.members()[0].value)) {
+    int order = a.members()[0].name().compare(b.members()[0].name());
+    return order != 0 ? order : OrderShallow(a.members()[0].value, b.members()[0].value);
+  }
   PairStack stack;
   stack.Push(a, b);
   while (!stack.empty()) {
@@ -200,48 +216,6 @@ int Compare(const Value& a, const Value& b) {
     for (size_t i = pair.a.size(); i-- > 0;) stack.Push(pair.a.items()[i], pair.b.items()[i]);
   }
   return 0;
-}
-
-namespace {
-
-// A list or object whose copy has room but no contents yet.
-struct CopyJob {
-  Value source;
-  Value* items;
-  Member* members;
-};
-
-Value CopyShallow(Arena& arena, const Value& value, std::vector<CopyJob>& jobs) {
-  if (value.IsString()) return Value::String(arena, value.AsString());
-  if (value.IsBytes()) return Value::BytesCopy(arena, value.AsString());
-  if (value.IsList()) {
-    Value* items = arena.AllocateArray<Value>(value.size());
-    if (value.size() != 0) jobs.push_back({value, items, nullptr});
-    return Value::List({items, value.size()});
-  }
-  if (value.IsObject()) {
-    Member* members = arena.AllocateArray<Member>(value.size());
-    if (value.size() != 0) jobs.push_back({value, nullptr, members});
-    return Value::Object({members, value.size()});
-  }
-  return value;
-}
-
-}  // namespace
-
-Value DeepCopy(Arena& arena, const Value& value) {
-  std::vector<CopyJob> jobs;
-  Value result = CopyShallow(arena, value, jobs);
-  while (!jobs.empty()) {
-    CopyJob job = jobs.back();
-    jobs.pop_back();
-    size_t index = 0;
-    for (const Value& item : job.source.items()) new (job.items + index++) Value(CopyShallow(arena, item, jobs));
-    for (const Member& member : job.source.members()) {
-      new (job.members + index++) Member(arena.Copy(member.name()), CopyShallow(arena, member.value, jobs), member.field);
-    }
-  }
-  return result;
 }
 
 ObjectBuilder::ObjectBuilder(Arena& arena, const Value& from)

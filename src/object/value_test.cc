@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "homeostat/object/packed.h"
+
 namespace homeostat::object {
 namespace {
 
@@ -170,6 +172,29 @@ std::string Names(const Value& value) {
     names.append(member.name()).append("=").append(std::to_string(member.value.AsInt())).append(" ");
   }
   return names;
+}
+
+TEST(ValueTest, PackedTakesNoMoreThanItNeeds) {
+  DocumentPtr packed;
+  static constexpr std::string_view kField = "spec";
+  {
+    Arena arena;
+    std::string name = "a name of no field", text = "a text that is gone when the copy is read";
+    Value items = MakeList(arena, {Value::StringRef(text), Value::Int(7), Value::Null(), Value::EmptyList(), Value::EmptyObject()});
+    packed = Packed(MakeObject(arena, {{kField, MakeObject(arena, {{name, items}}), 3}, {"octets", Value::BytesRef(text)}}));
+  }
+  Value spec = packed->root().Field(3);
+  EXPECT_EQ(packed->root().members()[0].name_data, kField.data());
+  Value items = spec.Get("a name of no field");
+  ASSERT_EQ(items.size(), 5u);
+  EXPECT_EQ(items.At(0).AsString(), "a text that is gone when the copy is read");
+  EXPECT_EQ(items.At(1).AsInt(), 7);
+  EXPECT_TRUE(items.At(2).IsNull());
+  EXPECT_TRUE(items.At(3).IsList());
+  EXPECT_TRUE(items.At(4).IsObject());
+  EXPECT_EQ(packed->root().Get("octets").AsString(), "a text that is gone when the copy is read");
+  size_t needed = 3 * sizeof(Member) + 5 * sizeof(Value) + 2 * 41 + 18 + 6;
+  EXPECT_LE(packed->arena().capacity(), needed + alignof(Value));
 }
 
 TEST(ObjectBuilderTest, SetsErasesAndKeepsOrder) {

@@ -217,8 +217,12 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
   Value from = live, to = bare;
   if (!type.structural && exists && OfOneVersion(managed, options_)) std::tie(from, to) = WithoutCommon(arena, live, bare);
   Value before = ComparableForm(arena, options_, from), after = ComparableForm(arena, options_, to);
-  if (!CheckTyped(arena, type, before, Duplicates::kAllowed) || !CheckTyped(arena, type, after, Duplicates::kAllowed))
-    return bare;
+  auto fit = [&] {
+    return CheckTyped(arena, type, before, Duplicates::kAllowed) && CheckTyped(arena, type, after, Duplicates::kAllowed);
+  };
+  // A new object of a kind that is decoded by its type can fail in the keys of items only, which the comparison meets anyway.
+  bool decoded = !type.structural && !exists && managed.empty(), doubtful = false;
+  if (!decoded && !fit()) return bare;
   Ownership ownership(arena, options_, std::move(managed));
   ManagedEntry writer{.manager = OrUnknown(arena, manager),
                       .applied = false,
@@ -227,7 +231,8 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
                       .time = {},
                       .fields = {},
                       .written = {}};
-  if (!ownership.Update(before, after, writer, TimeText(arena, now))) return bare;
+  if (!ownership.Update(before, after, writer, TimeText(arena, now), &doubtful)) return bare;
+  if (decoded && doubtful && !fit()) return bare;
   ManagedFields entries = ownership.managed();
   entries.CapUpdates(arena, kMostUpdateEntries);
   return WithManagedFields(arena, type, bare, entries);

@@ -39,15 +39,21 @@ class Reader {
                      field.value.empty();
         continue;
       }
-      TRY_ASSIGN(std::optional<ParsedElement> step, internal::ParsePathElement(out_.arena(), field.name()));
-      if (!step) {
-        canonical_ = false;
-        continue;
+      PathElement element;
+      if (field.name().starts_with("f:")) {
+        element = PathElement::Field(field.name().substr(2));
+      } else {
+        TRY_ASSIGN(std::optional<ParsedElement> step, internal::ParsePathElement(out_.arena(), field.name()));
+        canonical_ = canonical_ && step && step->canonical;
+        if (!step) continue;
+        element = step->element;
       }
-      canonical_ = canonical_ && step->canonical;
-      TRY_ASSIGN(Level below, Read(field.value));
-      sorted = sorted && (out_.Begin() == start || out_.Last().element < step->element);
-      out_.Push({step->element, below.children, below.member});
+      Level below{{}, true};
+      if (bool leaf = field.value.IsObject() && field.value.empty(); !leaf) {
+        TRY_ASSIGN(below, Read(field.value));
+      }
+      sorted = sorted && (out_.Begin() == start || out_.Last().element < element);
+      out_.Push({element, below.children, below.member});
     }
     Level level{sorted ? out_.End(start) : UnionFrom(start), member};
     if (level.children.empty()) {
@@ -93,6 +99,14 @@ class Writer {
 
  private:
   std::string_view Name(const PathElement& element) {
+    if (element.IsField()) {
+      std::string_view name = element.name();
+      char* text = arena_.AllocateArray<char>(name.size() + 2);
+      text[0] = 'f';
+      text[1] = ':';
+      std::copy(name.begin(), name.end(), text + 2);
+      return {text, name.size() + 2};
+    }
     text_.clear();
     internal::AppendPathElement(text_, element);
     return arena_.Copy(text_);

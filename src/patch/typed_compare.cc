@@ -28,10 +28,12 @@ class Comparer {
  public:
   explicit Comparer(Arena& arena) : arena_(arena), added_(arena), modified_(arena), removed_(arena) {}
 
-  // Absent stands for a side that has nothing here; at least one has.
+  // Absent stands for a side that has nothing here; at least one has. What is new as a whole, which is all of an object that
+  // is created, takes a way of its own.
   Difference Compare(const Structure& structure, const Value& from, const Value& to) {
     if (Identical(from, to)) return {};
-    uint8_t parts_from = from.IsAbsent() ? 0 : structure.PartsFor(from);
+    if (from.IsAbsent()) return New(structure, to);
+    uint8_t parts_from = structure.PartsFor(from);
     uint8_t parts_to = to.IsAbsent() ? 0 : structure.PartsFor(to);
     Difference difference;
     bool leaf = false;
@@ -42,10 +44,11 @@ class Comparer {
       if (parts_from != 0 && parts_from != parts_to) ComparePart(structure, parts_from, from, to, difference);
       leaf = ComparePart(structure, parts_to, from, to, difference);
     }
-    if (!leaf && from.IsAbsent()) difference.added = true;
-    if (!leaf && !from.IsAbsent() && to.IsAbsent()) difference.removed = true;
+    if (!leaf && to.IsAbsent()) difference.removed = true;
     return difference;
   }
+
+  bool doubtful() const { return doubtful_; }
 
  private:
   // True if the value is one thing to apply, without parts of its own.
@@ -63,13 +66,62 @@ class Comparer {
       case internal::kScalarPart:
         break;
     }
-    if (from.IsAbsent())
-      difference.added = true;
-    else if (to.IsAbsent())
+    if (to.IsAbsent())
       difference.removed = true;
     else if (!EqualValues(from, to))
       difference.modified = true;
     return true;
+  }
+
+  // Everything in a value with nothing on the other side.
+  Difference New(const Structure& structure, const Value& value) {
+    Difference difference;
+    difference.added = true;
+    difference.below.added = AllOf(structure, value);
+    return difference;
+  }
+
+  FieldSet AllOf(const Structure& structure, const Value& value) {
+    switch (internal::MainPart(structure.PartsFor(value))) {
+      case internal::kMapPart:
+        return structure.map_atomic() ? FieldSet() : AllOfMap(structure, value);
+      case internal::kListPart:
+        return structure.list_atomic() ? FieldSet() : AllOfList(structure, value);
+      case internal::kScalarPart:
+        break;
+    }
+    return {};
+  }
+
+  FieldSet AllOfMap(const Structure& structure, const Value& value) {
+    size_t start = added_.Begin();
+    for (const Member& member : value.members()) {
+      Structure child = structure.MapChild(member).structure;
+      if (!child.declared()) continue;
+      bool scalar = child.parts() == internal::kScalarPart;
+      added_.Push({PathElement::Field(member.name()), scalar ? FieldSet() : AllOf(child, member.value), true});
+    }
+    added_.SortFrom(start);
+    return added_.End(start);
+  }
+
+  // Of several items at one step only the step counts.
+  FieldSet AllOfList(const Structure& structure, const Value& list) {
+    size_t start = added_.Begin();
+    Structure child = structure.ListElement();
+    bool scalar = child.parts() == internal::kScalarPart, sorted = true;
+    for (const Value& item : list.items()) {
+      auto element = ItemElement(arena_, structure, item);
+      if (!element) {
+        doubtful_ = true;
+        continue;
+      }
+      FieldSet below = scalar ? FieldSet() : AllOf(child, item);
+      sorted = sorted && (added_.Begin() == start || added_.Last().element < *element);
+      added_.Push({*element, below, true});
+    }
+    if (!sorted && added_.SortMerged(start)) doubtful_ = true;
+    return added_.End(start);
   }
 
   struct Marks {
@@ -171,12 +223,16 @@ class Comparer {
 
   Arena& arena_;
   SetBuilder added_, modified_, removed_;
+  bool doubtful_ = false;
 };
 
 }  // namespace
 
 Comparison CompareTyped(Arena& arena, const schema::Type& type, const Value& from, const Value& to) {
-  return Comparer(arena).Compare(Structure(type), from, to).below;
+  Comparer comparer(arena);
+  Comparison comparison = comparer.Compare(Structure(type), from, to).below;
+  comparison.doubtful = comparer.doubtful();
+  return comparison;
 }
 
 }  // namespace homeostat::patch

@@ -39,6 +39,8 @@ std::vector<std::string> AtomicParts(const schema::Type& type, const Value& valu
 
 struct Comparison {
   FieldSet added, modified, removed;
+  // Lists that are new had items without a step, or several at one step, which CheckTyped may refuse.
+  bool doubtful = false;
   bool empty() const { return added.empty() && modified.empty() && removed.empty(); }
 };
 // What it takes to get from one value to the other. Both must have passed CheckTyped, duplicates allowed.

@@ -134,6 +134,12 @@ TEST(CompareTyped, TellsAddedModifiedRemoved) {
        R"({"f:parts":{"k:{\"id\":\"a\",\"port\":80}":{".":{},"f:id":{}}}})"},
       {R"({"parts":[{"id":"a"},{"id":"a"}]})", R"({"parts":[{"id":"a"},{"id":"a","note":"x"}]})", R"({})",
        R"({"f:parts":{"k:{\"id\":\"a\",\"port\":80}":{}}})", R"({})"},
+      // what is new as a whole
+      {R"({})", R"({"parts":[{"id":"b"},{"id":"a"},{"id":"b","note":"n"}]})",
+       R"({"f:parts":{".":{},"k:{\"id\":\"a\",\"port\":80}":{".":{},"f:id":{}},"k:{\"id\":\"b\",\"port\":80}":{}}})", R"({})", R"({})"},
+      {R"({})", R"({"whole":{"x":1},"points":[[1]],"named":{"b":{"v":1},"a":{}},"blob":{"a":1}})",
+       R"({"f:blob":{".":{},"f:a":{}},"f:named":{".":{},"f:a":{},"f:b":{".":{},"f:v":{}}},"f:points":{},"f:whole":{}})", R"({})",
+       R"({})"},
   };
   auto in_spec = [](std::string_view set) {
     return set == "{}" ? std::string("{}") : "{\"f:spec\":" + std::string(set) + "}";
@@ -145,6 +151,14 @@ TEST(CompareTyped, TellsAddedModifiedRemoved) {
     EXPECT_EQ(Write(arena, difference.added), in_spec(one.added)) << one.from << " " << one.to;
     EXPECT_EQ(Write(arena, difference.modified), in_spec(one.modified)) << one.from << " " << one.to;
     EXPECT_EQ(Write(arena, difference.removed), in_spec(one.removed)) << one.from << " " << one.to;
+  }
+}
+
+TEST(CompareTyped, DoubtsNewListsWithItemsThatMayNotFit) {
+  for (auto [spec, doubtful] : {std::pair(R"({"parts":[{"id":"b"},{"id":"a"}],"tags":["y","x"]})", false),
+                                std::pair(R"({"parts":[{"id":"a"},{"id":"a"}]})", true), std::pair(R"({"tags":["x",null]})", true)}) {
+    Arena arena;
+    EXPECT_EQ(CompareTyped(arena, WidgetType(), Parse(arena, "{}"), Parse(arena, InSpec(spec))).doubtful, doubtful) << spec;
   }
 }
 

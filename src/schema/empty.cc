@@ -1,4 +1,5 @@
 // WithoutEmpty: what conforming with keep_empty kept goes, once managed fields know of it.
+#include <span>
 #include <vector>
 
 #include "homeostat/schema/conform.h"
@@ -31,54 +32,64 @@ class Emptier {
   }
 
  private:
-  static bool Same(const Value& a, const Value& b) {
-    if (a.kind() != b.kind() || a.size() != b.size()) return false;
-    if (a.IsObject()) return a.members().data() == b.members().data();
-    return !a.IsList() || a.items().data() == b.items().data();
+  // The parts of a list or object, copied from where the first one changes.
+  template <class T>
+  static std::vector<T> Begun(std::span<const T> parts, size_t count) {
+    std::vector<T> kept;
+    kept.reserve(parts.size());
+    kept.assign(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(count));
+    return kept;
   }
 
   Value Fields(const Type& type, const Value& value) {
     std::vector<Member> kept;
-    kept.reserve(value.size());
     bool changed = false;
-    for (const Member& member : value.members()) {
-      if (member.field >= type.fields.size()) {
-        kept.push_back(member);
-        continue;
+    for (size_t i = 0; i < value.members().size(); ++i) {
+      Member member = value.members()[i];
+      bool holder = member.value.IsObject() || member.value.IsList(), dropped = false, same = true;
+      if (holder && member.field < type.fields.size()) {
+        const Field& field = type.fields[member.field];
+        Value inner = Apply(*field.type, member.value);
+        bool raw = field.type->form == Form::kRawExtension || field.type->form == Form::kJson || field.type->form == Form::kFieldsV1;
+        dropped = inner.empty() && !field.Has(kPointer) && !raw;
+        same = !dropped && internal::IsSame(inner, member.value);
+        member.value = inner;
       }
-      const Field& field = type.fields[member.field];
-      Value inner = Apply(*field.type, member.value);
-      bool holder = inner.IsObject() || inner.IsList();
-      bool raw = field.type->form == Form::kRawExtension || field.type->form == Form::kJson || field.type->form == Form::kFieldsV1;
-      if (holder && inner.empty() && !field.Has(kPointer) && !raw) {
+      if (!changed && !same) {
+        kept = Begun(value.members(), i);
         changed = true;
-        continue;
       }
-      changed = changed || !Same(inner, member.value);
-      kept.push_back(member);
-      kept.back().value = inner;
+      if (changed && !dropped) kept.push_back(member);
     }
     return changed ? internal::CopyMembers(arena_, kept) : value;
   }
 
   Value Entries(const Type& type, const Value& value) {
-    std::vector<Member> kept(value.members().begin(), value.members().end());
+    std::vector<Member> kept;
     bool changed = false;
-    for (Member& member : kept) {
+    for (size_t i = 0; i < value.members().size(); ++i) {
+      Member member = value.members()[i];
       Value inner = Apply(ElementType(type), member.value);
-      changed = changed || !Same(inner, member.value);
+      if (!changed && !internal::IsSame(inner, member.value)) {
+        kept = Begun(value.members(), i);
+        changed = true;
+      }
       member.value = inner;
+      if (changed) kept.push_back(member);
     }
     return changed ? internal::CopyMembers(arena_, kept) : value;
   }
 
   Value Items(const Type& type, const Value& value) {
-    std::vector<Value> kept(value.items().begin(), value.items().end());
+    std::vector<Value> kept;
     bool changed = false;
-    for (Value& item : kept) {
-      Value inner = Apply(ElementType(type), item);
-      changed = changed || !Same(inner, item);
-      item = inner;
+    for (size_t i = 0; i < value.items().size(); ++i) {
+      Value inner = Apply(ElementType(type), value.items()[i]);
+      if (!changed && !internal::IsSame(inner, value.items()[i])) {
+        kept = Begun(value.items(), i);
+        changed = true;
+      }
+      if (changed) kept.push_back(inner);
     }
     return changed ? internal::CopyItems(arena_, kept) : value;
   }

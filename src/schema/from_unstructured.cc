@@ -10,6 +10,7 @@
 #include "homeostat/object/member_order.h"
 #include "homeostat/schema/conform.h"
 #include "schema/internal/presence.h"
+#include "schema/internal/tree.h"
 
 namespace homeostat::schema {
 
@@ -115,31 +116,64 @@ class Converter {
     return raw ? object::WithSortedMembers(arena_, value) : value;  // written anew, from a map
   }
 
+  // Trees share what does not change, which is nearly all of them.
   Value ConvertStruct(const Type& type, const Value& value) {
     if (!value.IsObject()) return Fault("cannot restore struct from: " + std::string(GoKind(value)));
-    object::ObjectBuilder changed(arena_, value);
-    for (const Field& field : type.fields) {
-      Value member = value.Get(field.name);
-      if (!member) continue;
-      Value converted = Convert(*field.type, member);
+    std::vector<Member> changed;
+    for (const Place& place : PlacesOf(type, value)) {
+      const Value& member = value.members()[place.member].value;
+      Value converted = Convert(*type.fields[place.field].type, member);
       if (fault_) return value;
-      changed.Set(field.name, converted);
+      if (internal::IsSame(converted, member)) continue;
+      if (changed.empty()) changed.assign(value.members().begin(), value.members().end());
+      changed[place.member].value = converted;
     }
-    return changed.Build();
+    return changed.empty() ? value : internal::CopyMembers(arena_, changed);
+  }
+
+  // A member that is a field of the struct, and is there.
+  struct Place {
+    size_t field, member;
+  };
+  // In the order of the fields, in which faults are met.
+  static std::vector<Place> PlacesOf(const Type& type, const Value& value) {
+    std::vector<Place> places;
+    places.reserve(value.size());
+    for (size_t i = 0; i < value.size(); ++i) {
+      const Member& member = value.members()[i];
+      if (!member.value) continue;
+      bool known = member.field < type.fields.size() && type.fields[member.field].name == member.name();
+      int field = known ? member.field : type.FieldIndex(member.name());
+      if (field >= 0) places.push_back({static_cast<size_t>(field), i});
+    }
+    auto before = [](const Place& a, const Place& b) { return a.field < b.field; };
+    if (!std::is_sorted(places.begin(), places.end(), before)) std::stable_sort(places.begin(), places.end(), before);
+    return places;
   }
 
   Value ConvertMap(const Type& type, const Value& value) {
     if (!value.IsObject()) return Fault("cannot restore map from " + std::string(GoKind(value)));
-    object::ObjectBuilder changed(arena_);
-    for (const Member& member : value.members()) changed.Append(member.name(), Convert(ElementType(type), member.value));
-    return changed.Build();
+    std::vector<Member> converted(value.members().begin(), value.members().end());
+    bool same = true;
+    for (Member& member : converted) {
+      Value old = member.value;
+      same = same && member.field == object::kNoField;
+      member = Member(member.name(), Convert(ElementType(type), old));
+      same = same && internal::IsSame(member.value, old);
+    }
+    return same ? value : internal::CopyMembers(arena_, converted);
   }
 
   Value ConvertList(const Type& type, const Value& value) {
     if (!value.IsList()) return Fault("cannot restore slice from " + std::string(GoKind(value)));
-    object::ListBuilder changed(arena_);
-    for (const Value& item : value.items()) changed.Append(Convert(ElementType(type), item));
-    return changed.Build();
+    std::vector<Value> converted(value.items().begin(), value.items().end());
+    bool same = true;
+    for (Value& item : converted) {
+      Value old = item;
+      item = Convert(ElementType(type), old);
+      same = same && internal::IsSame(item, old);
+    }
+    return same ? value : internal::CopyItems(arena_, converted);
   }
 
   // The first one counts.

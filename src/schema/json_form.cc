@@ -11,6 +11,7 @@ namespace homeostat::schema {
 
 using internal::ElementType;
 using internal::HowWritten;
+using internal::IsSame;
 using internal::Written;
 using object::Arena;
 using object::Member;
@@ -33,9 +34,48 @@ Value ZeroForm(Arena& arena, const Type& type) {
   return zero.IsBytes() ? Value::Null() : zero;
 }
 
+// The parts of a list or object that begins as an old one does: they are copied from where they differ, and if they never
+// do, the old one serves. Most of what is in an object has the same JSON form.
+template <class T>
+class Parts {
+ public:
+  explicit Parts(std::span<const T> old) : old_(old) {}
+  void Add(const T& part, bool same) {
+    if (same_ && same) {
+      ++count_;
+      return;
+    }
+    if (same_) {
+      same_ = false;
+      changed_.reserve(old_.size() + 4);
+      changed_.assign(old_.begin(), old_.begin() + static_cast<ptrdiff_t>(count_));
+    }
+    changed_.push_back(part);
+  }
+  // The part that is next, if all before it are the same.
+  const T* next() const { return same_ && count_ < old_.size() ? &old_[count_] : nullptr; }
+  bool same() const { return same_ && count_ == old_.size(); }
+  std::vector<T>& changed() {
+    if (same_) changed_.assign(old_.begin(), old_.begin() + static_cast<ptrdiff_t>(count_));
+    return changed_;
+  }
+
+ private:
+  std::span<const T> old_;
+  size_t count_ = 0;
+  bool same_ = true;
+  std::vector<T> changed_;
+};
+
+void AddMember(Parts<Member>& parts, std::string_view name, const Value& value, uint16_t index) {
+  const Member* next = parts.next();
+  bool same = next != nullptr && next->name_data == name.data() && next->name_size == name.size() && next->field == index &&
+              IsSame(next->value, value);
+  parts.Add(Member(name, value, index), same);
+}
+
 Value StructForm(Arena& arena, const Type& type, const Value& value) {
-  std::vector<Member> members;
-  members.reserve(value.size() + 4);
+  Parts<Member> parts(value.members());
   auto member = value.members().begin();
   auto end = value.members().end();
   for (size_t i = 0; i < type.fields.size(); ++i) {
@@ -47,32 +87,43 @@ Value StructForm(Arena& arena, const Type& type, const Value& value) {
       case Written::kNot:
         break;
       case Written::kNull:
-        members.emplace_back(field.name, Value::Null(), index);
+        AddMember(parts, field.name, Value::Null(), index);
         break;
       case Written::kZero:
-        members.emplace_back(field.name, ZeroForm(arena, *field.type), index);
+        AddMember(parts, field.name, ZeroForm(arena, *field.type), index);
         break;
       case Written::kValue:
-        members.emplace_back(field.name, ValueForm(arena, *field.type, found), index);
+        AddMember(parts, field.name, ValueForm(arena, *field.type, found), index);
         break;
     }
   }
   for (; member != end; ++member) {
-    members.emplace_back(member->name(),
-                         type.element != nullptr ? ValueForm(arena, *type.element, member->value) : member->value);
+    Value form = type.element != nullptr ? ValueForm(arena, *type.element, member->value) : member->value;
+    AddMember(parts, member->name(), form, object::kNoField);
   }
-  return internal::CopyMembers(arena, members);
+  return parts.same() ? value : internal::CopyMembers(arena, parts.changed());
 }
 
 Value MapForm(Arena& arena, const Type& type, const Value& value) {
-  std::vector<Member> members(value.members().begin(), value.members().end());
-  for (Member& member : members) {
-    member.field = object::kNoField;
+  auto before = [](const Member& a, const Member& b) { return a.name() < b.name(); };
+  Parts<Member> parts(value.members());
+  for (const Member& member : value.members()) {
     bool null = type.element_nullable && member.value.IsNull();
-    if (!null) member.value = ValueForm(arena, ElementType(type), member.value);
+    AddMember(parts, member.name(), null ? member.value : ValueForm(arena, ElementType(type), member.value), object::kNoField);
   }
-  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.name() < b.name(); });
-  return internal::CopyMembers(arena, members);
+  if (parts.same() && std::is_sorted(value.members().begin(), value.members().end(), before)) return value;
+  std::sort(parts.changed().begin(), parts.changed().end(), before);
+  return internal::CopyMembers(arena, parts.changed());
+}
+
+Value ListForm(Arena& arena, const Type& type, const Value& value) {
+  Parts<Value> parts(value.items());
+  for (const Value& item : value.items()) {
+    bool null = type.element_nullable && item.IsNull();
+    Value form = null ? item : ValueForm(arena, ElementType(type), item);
+    parts.Add(form, IsSame(form, item));
+  }
+  return parts.same() ? value : internal::CopyItems(arena, parts.changed());
 }
 
 Value ValueForm(Arena& arena, const Type& type, const Value& value) {
@@ -82,13 +133,8 @@ Value ValueForm(Arena& arena, const Type& type, const Value& value) {
       return ZeroForm(arena, type);
     case ValueKind::kBytes:
       return Base64Text(arena, value.AsString());
-    case ValueKind::kList: {
-      std::vector<Value> items(value.items().begin(), value.items().end());
-      for (Value& item : items) {
-        if (!type.element_nullable || !item.IsNull()) item = ValueForm(arena, ElementType(type), item);
-      }
-      return internal::CopyItems(arena, items);
-    }
+    case ValueKind::kList:
+      return ListForm(arena, type, value);
     case ValueKind::kObject: {
       const Type& object_type = internal::ObjectType(type);
       if (object_type.form == Form::kStruct) return StructForm(arena, object_type, value);

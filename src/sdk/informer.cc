@@ -50,6 +50,7 @@ struct Informer::State {
         kind(the_kind),
         options(std::move(the_options)),
         stream_list(options.stream_list),
+        store(options.managed_fields),
         changed(loop) {
     group.emplace(loop);
   }
@@ -248,6 +249,7 @@ struct InformerFactory::State {
 
   Runtime& runtime;
   Client client;
+  InformerOptions usual;
   std::vector<Entry> entries;
 
   Informer* Find(const schema::Kind& kind, const InformerOptions& options) const {
@@ -258,11 +260,11 @@ struct InformerFactory::State {
   }
 };
 
-InformerFactory::InformerFactory(Runtime& runtime, Client client)
-    : state_(std::make_unique<State>(State{runtime, std::move(client), {}})) {}
+InformerFactory::InformerFactory(Runtime& runtime, Client client, InformerOptions usual)
+    : state_(std::make_unique<State>(State{runtime, std::move(client), std::move(usual), {}})) {}
 InformerFactory::~InformerFactory() = default;
 
-Informer& InformerFactory::For(const schema::Kind& kind) { return For(kind, InformerOptions()); }
+Informer& InformerFactory::For(const schema::Kind& kind) { return For(kind, state_->usual); }
 
 Informer& InformerFactory::For(const schema::Kind& kind, InformerOptions options) {
   if (Informer* known = state_->Find(kind, options)) return *known;
@@ -271,8 +273,8 @@ Informer& InformerFactory::For(const schema::Kind& kind, InformerOptions options
 }
 
 Informer& InformerFactory::ForMetadata(const schema::Kind& kind) {
-  if (Informer* whole = state_->Find(kind, InformerOptions())) return *whole;
-  InformerOptions options;
+  if (Informer* whole = state_->Find(kind, state_->usual)) return *whole;
+  InformerOptions options = state_->usual;
   options.metadata_only = true;
   return For(kind, std::move(options));
 }

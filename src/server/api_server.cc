@@ -6,10 +6,12 @@
 #include "homeostat/base/log.h"
 #include "homeostat/base/text.h"
 #include "patch/manager_name.h"
+#include "server/audit/recorder.h"
 #include "server/compression.h"
 #include "server/encode.h"
 #include "server/impersonation.h"
 #include "server/request_chain.h"
+#include "server/request_deadline.h"
 #include "server/request_metrics.h"
 #include "server/verbs.h"
 
@@ -31,12 +33,6 @@ Status MethodNotAllowed() {
 }
 
 bool IsReading(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch" || verb == "head" || verb == "options"; }
-
-// A watch or a stream holds its connection for long and is not counted.
-bool IsLongRunning(const RequestInfo& info) {
-  return info.verb == "watch" || info.subresource == "exec" || info.subresource == "attach" || info.subresource == "log" ||
-         info.subresource == "portforward" || info.subresource == "proxy";
-}
 
 uint32_t VerbBit(std::string_view verb) {
   if (verb == "get") return schema::kGet;
@@ -127,6 +123,17 @@ bool WantsPretty(const http::Request& request, const http::Query& query, bool ac
   return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
 }
 
+// By what a request is told from others, and what the audit log is told of it.
+struct Trail {
+  std::string id;
+  std::shared_ptr<audit::Recorder> recorder;  // null: nothing
+};
+
+std::string AuditId(const http::Request& request, Runtime& runtime) {
+  std::string id(request.headers.Get("Audit-Id"));
+  return id.empty() ? NewUuid(runtime) : id;
+}
+
 std::string Dashed(std::string_view text) { return text.empty() ? "-" : std::string(text); }
 
 }  // namespace
@@ -141,12 +148,14 @@ class ApiServer::Impl {
       : parts_(parts), authenticators_(std::move(authenticators)), options_(options) {}
 
   // info must outlive the task.
-  Task<http::Response> Serve(User user, http::Request request, const RequestInfo& info, http::Query query, std::string audit_id);
+  Task<http::Response> Serve(User user, http::Request request, const RequestInfo& info, http::Query query, Trail trail);
+  // Of a request from nobody knows whom.
+  Task<http::Response> Refuse(http::Request request, Status error);
   // Once it is known who asks for what: their turn, whether they may, the answer.
   Task<http::Response> ServeInTurn(const User& user, const http::Request& request, const RequestInfo& info, http::Query query,
-                                   MediaTypeOptions error_output, std::string audit_id);
+                                   MediaTypeOptions error_output, Trail trail);
   Task<http::Response> ServeAllowed(const User& user, const http::Request& request, const RequestInfo& info, http::Query query,
-                                    MediaTypeOptions error_output, std::string audit_id);
+                                    MediaTypeOptions error_output, Trail trail);
   Task<http::Response> ServePath(const http::Request& request, const RequestInfo& info, const http::Query& query,
                                  const User& user, MediaTypeOptions output);
   Task<Result<http::Response>> ServeResource(RequestContext& context);
@@ -161,6 +170,7 @@ class ApiServer::Impl {
   std::map<std::string, PathHandler, std::less<>> paths_;
   std::map<std::string, ResourceHandler, std::less<>> resource_handlers_;
   Diversion diversion_;
+  audit::Audit* audit_ = nullptr;
   // Kept by every request under way: one that is given up when the server ends may outlive it.
   struct InFlight {
     int reading = 0, mutating = 0;
@@ -252,21 +262,23 @@ Task<http::Response> ApiServer::Impl::ServePath(const http::Request& request, co
   co_return co_await std::move(handling);
 }
 
-Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, const RequestInfo& info, http::Query query, std::string audit_id) {
+Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, const RequestInfo& info, http::Query query, Trail trail) {
   MediaTypeOptions error_output;
   if (auto negotiated = NegotiateOutput(request.headers.Get("Accept"), NegotiationScope{})) {
     error_output.encoding = negotiated->encoding;
     error_output.pretty = WantsPretty(request, query, negotiated->pretty);
   }
+  if (auto allowed = TimeAllowed(info, query); !allowed) co_return EncodeStatus(allowed.error(), error_output);
   auto impersonated = Impersonate(parts_.authorizer, request, info, std::move(user));
   if (!impersonated) co_return EncodeStatus(impersonated.error(), error_output);
   User effective = *std::move(impersonated);
-  auto serving = ServeInTurn(effective, request, info, std::move(query), error_output, std::move(audit_id));
+  if (trail.recorder && request.headers.Has("Impersonate-User")) trail.recorder->Impersonate(effective);
+  auto serving = ServeInTurn(effective, request, info, std::move(query), error_output, std::move(trail));
   co_return co_await std::move(serving);
 }
 
 Task<http::Response> ApiServer::Impl::ServeInTurn(const User& user, const http::Request& request, const RequestInfo& info, http::Query query,
-                                                  MediaTypeOptions error_output, std::string audit_id) {
+                                                  MediaTypeOptions error_output, Trail trail) {
   // Of what lasts, only the beginning of a watch counts.
   FlowControl::Pass pass(IsLongRunning(info) && info.verb != "watch" ? nullptr : flow_control_);
   if (!pass.Enter(user, info)) {
@@ -277,15 +289,16 @@ Task<http::Response> ApiServer::Impl::ServeInTurn(const User& user, const http::
       co_return refusal;
     }
   }
-  auto serving = ServeAllowed(user, request, info, std::move(query), error_output, std::move(audit_id));
+  auto serving = ServeAllowed(user, request, info, std::move(query), error_output, std::move(trail));
   http::Response response = co_await std::move(serving);
   pass.Describe(response.headers);
   co_return response;
 }
 
 Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const http::Request& request, const RequestInfo& info, http::Query query,
-                                                   MediaTypeOptions error_output, std::string audit_id) {
-  if (auto allowed = AuthorizeRequest(parts_.authorizer, AttributesOf(info, effective)); !allowed) {
+                                                   MediaTypeOptions error_output, Trail trail) {
+  kinds::AuditAnnotations* annotations = trail.recorder ? &trail.recorder->annotations() : nullptr;
+  if (auto allowed = AuthorizeRequest(parts_.authorizer, AttributesOf(info, effective), annotations); !allowed) {
     co_return EncodeStatus(allowed.error(), error_output);
   }
   if (!Enter(info, effective)) co_return TooManyRequests(1);
@@ -298,7 +311,7 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   } leaving{in_flight_, !IsLongRunning(info), IsReading(info.verb)};
 
   if (diversion_) {
-    PathRequest asked{request, info, query, effective, error_output, audit_id};
+    PathRequest asked{request, info, query, effective, error_output, trail.id};
     if (auto diverted = diversion_(asked)) {
       auto elsewhere = *std::move(diverted);
       co_return co_await std::move(elsewhere);
@@ -316,7 +329,9 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   Resource kept = *resource;  // a custom kind may go while its request is under way
   RequestContext context{parts_, request, info, std::move(query), effective};
   context.resource = &kept;
-  context.audit_id = std::move(audit_id);
+  context.audit_id = std::move(trail.id);
+  context.recorder = trail.recorder.get();
+  context.annotations = annotations;
   if (kept.owner) context.arena().Keep(kept.owner);
   NegotiationScope scope;
   scope.protobuf = !kept.custom;
@@ -327,8 +342,13 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   context.output = *output;
   context.output.pretty = WantsPretty(request, context.query, context.output.pretty);
   auto serving = ServeResource(context);
+  if (auto limit = TimeAllowed(info, context.query); limit && *limit) {
+    context.deadline = parts_.runtime.Now() + **limit;
+    serving = AnswerWithin(parts_.runtime, **limit, std::move(serving));
+  }
   auto answer = co_await std::move(serving);
   http::Response response = answer ? *std::move(answer) : EncodeStatus(answer.error(), error_output);
+  if (trail.recorder) trail.recorder->NoteAnswer(response);
   AddWarnings(response, context.warnings);
   auto compress = Compressed(parts_.runtime, request.headers.Get("Accept-Encoding"), std::move(response));
   co_return co_await std::move(compress);
@@ -349,20 +369,46 @@ void ApiServer::HandleResource(std::string group, std::string plural, std::strin
 
 Task<http::Response> ApiServer::Handle(http::Request request) {
   auto user = AuthenticateRequest(impl_->authenticators_, request, impl_->options_.anonymous);
-  if (!user) co_return EncodeStatus(user.error(), MediaTypeOptions{});
+  if (!user) {
+    auto refuse = impl_->Refuse(std::move(request), user.error());
+    co_return co_await std::move(refuse);
+  }
   auto serving = HandleAs(*std::move(user), std::move(request));
   co_return co_await std::move(serving);
 }
 
+Task<http::Response> ApiServer::Impl::Refuse(http::Request request, Status error) {
+  http::Response response = EncodeStatus(error, MediaTypeOptions{});
+  if (audit_ == nullptr) co_return response;
+  RequestInfo info = ParseRequestInfo(request.method, http::PercentDecode(request.path, false), http::Query::Parse(request.query));
+  auto recorder = audit_->Begin(request, info, nullptr, AuditId(request, parts_.runtime), false);
+  if (!recorder) co_return response;
+  bool bearer = request.headers.Get("Authorization").starts_with("Bearer ");
+  std::string message = bearer ? "Authentication failed, attempted: bearer" : "Authentication failed, no credentials provided";
+  auto finish = audit::Recorder::FinishUnknown(std::move(recorder), std::move(message), response.code);
+  co_await std::move(finish);
+  co_return response;
+}
+
 Task<http::Response> ApiServer::HandleAs(User user, http::Request request) {
-  std::string audit_id(request.headers.Get("Audit-Id"));
-  if (audit_id.empty()) audit_id = NewUuid(impl_->parts_.runtime);
+  std::string audit_id = AuditId(request, impl_->parts_.runtime);
   std::string method = request.method, path = request.path, name = user.name, agent(request.headers.Get("User-Agent"));
   MonotonicTime start = impl_->parts_.runtime.Now();
   http::Query query = http::Query::Parse(request.query);
   RequestInfo info = ParseRequestInfo(request.method, http::PercentDecode(request.path, false), query);
-  auto serving = impl_->Serve(std::move(user), std::move(request), info, std::move(query), audit_id);
+  Trail trail{audit_id, nullptr};
+  if (impl_->audit_ != nullptr) trail.recorder = impl_->audit_->Begin(request, info, &user, audit_id, IsLongRunning(info));
+  std::shared_ptr<audit::Recorder> recorder = trail.recorder;
+  if (recorder) {
+    auto receive = recorder->Receive();
+    co_await std::move(receive);
+  }
+  auto serving = impl_->Serve(std::move(user), std::move(request), info, std::move(query), std::move(trail));
   http::Response response = co_await std::move(serving);
+  if (recorder) {
+    auto finish = audit::Recorder::Finish(std::move(recorder), response);
+    co_await std::move(finish);
+  }
   response.headers.Set("Audit-Id", audit_id);
   if (!response.headers.Has("Cache-Control")) response.headers.Set("Cache-Control", "no-cache, private");
   if (impl_->metrics_ != nullptr) impl_->Count(info, method, response.code, impl_->parts_.runtime.Now() - start);
@@ -398,6 +444,7 @@ std::shared_ptr<http::Handler> ApiServer::InProcess(User user) {
   return std::make_shared<InProcessTransport>(*this, std::move(user));
 }
 
+void ApiServer::RecordWith(audit::Audit& audit) { impl_->audit_ = &audit; }
 void ApiServer::DivertBy(Diversion diversion) { impl_->diversion_ = std::move(diversion); }
 void ApiServer::LimitWith(FlowControl& flow_control) { impl_->flow_control_ = &flow_control; }
 

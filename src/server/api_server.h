@@ -17,6 +17,9 @@
 #include "server/flow_control/flow_control.h"
 
 namespace homeostat::server {
+namespace audit {
+class Audit;
+}
 
 // Answers a path that is no resource (/healthz, /openapi/v2, /apis …). Registered for an exact path or, with a trailing
 // slash, for everything below it.
@@ -62,6 +65,8 @@ class ApiServer : public http::Handler {
   // A transport for SDK clients of this process.
   std::shared_ptr<http::Handler> InProcess(User user);
 
+  // The audit log is told of requests from now on. Must outlive the server.
+  void RecordWith(audit::Audit& audit);
   // Requests that are allowed are shown to `diversion` first.
   void DivertBy(Diversion diversion);
   // From now on requests wait their turn there, instead of being refused beyond the limits of the options. Must outlive the server.

@@ -14,6 +14,7 @@
 #include "homeostat/schema/protobuf.h"
 #include "homeostat/schema/structural.h"
 #include "patch/managed_fields.h"
+#include "server/audit/recorder.h"
 #include "server/number_literals.h"
 
 namespace homeostat::server {
@@ -319,7 +320,9 @@ Result<Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding
   return object::ParseJson(arena, text, duplicate_fields);
 }
 
-Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation, std::string_view also_version) {
+namespace {
+
+Result<Value> Decode(RequestContext& context, const schema::Kind& expected, FieldValidation validation, std::string_view also_version) {
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
   NegotiationScope scope;
   scope.protobuf = !context.resource->custom;
@@ -374,7 +377,7 @@ Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, 
   return WithDefaults(context, expected, *object);
 }
 
-Result<Value> DecodeOptions(RequestContext& context, const schema::Type& type, std::string_view kind) {
+Result<Value> ReadOptions(RequestContext& context, const schema::Type& type, std::string_view kind) {
   object::Arena& arena = context.arena();
   std::string_view body = context.request.body;
   TRY_ASSIGN(Encoding encoding, NegotiateInput(context.request.headers.Get("Content-Type"), NegotiationScope{}));
@@ -394,6 +397,22 @@ Result<Value> DecodeOptions(RequestContext& context, const schema::Type& type, s
   schema::ConformReport report;
   report.collect = false;
   return schema::Conform(arena, *untyped, type, report);
+}
+
+}  // namespace
+
+Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation, std::string_view also_version) {
+  auto object = Decode(context, expected, validation, also_version);
+  if (object && context.recorder != nullptr) {
+    context.recorder->NoteRequest(*expected.type, expected.gvk.ApiVersion(), expected.gvk.kind, *object);
+  }
+  return object;
+}
+
+Result<Value> DecodeOptions(RequestContext& context, const schema::Type& type, std::string_view kind) {
+  auto options = ReadOptions(context, type, kind);
+  if (options && context.recorder != nullptr) context.recorder->NoteRequest(type, "meta.k8s.io/v1", kind, *options);
+  return options;
 }
 
 Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expected, const Patched& patched,

@@ -22,6 +22,9 @@ class Caller;
 }
 
 namespace homeostat::server {
+namespace audit {
+class Recorder;
+}
 
 using object::Value;
 
@@ -52,8 +55,11 @@ struct RequestContext {
   const Resource* resource = nullptr;
   MediaTypeOptions output;
   std::string audit_id;
+  audit::Recorder* recorder = nullptr;                   // null: the audit log is told nothing of this request
+  kinds::AuditAnnotations* annotations = nullptr;        // the recorder's
   std::vector<std::string> warnings;
   schema::EmptyFields empty_fields;    // what came empty in the object that was decoded last
+  MonotonicTime deadline = MonotonicTime::max();  // when the request is given up
   bool resets_managed_fields = false;  // the decoded body asks to forget who manages what, which a typed tree can't show
   // Everything this request decodes and builds lives here; the object that is stored or answered keeps it alive.
   std::shared_ptr<object::Document> work = std::make_shared<object::Document>();
@@ -77,6 +83,8 @@ struct RequestContext {
     rules.request_name = info.name;
     rules.verb = info.verb;
     rules.empty_fields = &empty_fields;
+    rules.deadline = deadline;
+    rules.annotations = annotations;
     return rules;
   }
   // Who writes: the fieldManager asked for, else the client program's name from its User-Agent.

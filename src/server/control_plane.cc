@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "admission/admission_metrics.h"
 #include "admission/plugins.h"
 #include "auth/node_authorizer.h"
 #include "auth/pki.h"
@@ -103,6 +104,8 @@ class ControlPlane::Impl {
     ServeDiscovery(server_, aggregator_);
     ServeSubresources(server_, SubresourceParts{tokens_, static_tokens_, rules_, authorizer_, [this] { return StoreHealth(); }});
     server_.CountInto(metrics_);
+    admission_.CountInto(admission_metrics_);
+    caller_.AnswerOwn(server_.InProcess(LoopbackUser()));
     ServeOpenIdDocuments(server_, tokens_);
     ServeOpenApi(server_, aggregator_, options_.version.git_version);
     ServeMetrics(server_, metrics_, cache_, options_.version);
@@ -112,6 +115,7 @@ class ControlPlane::Impl {
   }
 
   Task<Result<void>> Start();
+  Task<void> Stop();
   admission::PluginParts AdmissionParts();
   // As this server itself.
   sdk::Client LoopbackClient() {
@@ -164,6 +168,8 @@ class ControlPlane::Impl {
   auth::UnionRuleResolver rules_;
   auth::UserRights rights_;
   MetricsRegistry metrics_;
+  admission::AdmissionMetrics admission_metrics_{metrics_};
+  std::unique_ptr<audit::Audit> audit_;  // null: nothing is logged
   FlowControl flow_control_;
   ApiServer server_;
   admission::Chain admission_;  // asks the server, so that it must go first
@@ -301,6 +307,7 @@ admission::PluginParts ControlPlane::Impl::AdmissionParts() {
     cache_.Observe(StoragePrefix(*resource->storage, ""), [changed = std::move(changed)](const cache::WatchEvent&) { changed(); });
   };
   parts.caller = &caller_;
+  parts.metrics = &admission_metrics_;
   parts.find_kind = [this](std::string_view group, std::string_view version, std::string_view kind) {
     const Resource* resource = resources_.FindKind(group, version, kind);
     return resource == nullptr ? nullptr : resource->kind;
@@ -313,6 +320,8 @@ admission::PluginParts ControlPlane::Impl::AdmissionParts() {
 
 Task<Result<void>> ControlPlane::Impl::Start() {
   CO_TRY(CheckModes());
+  CO_TRY_ASSIGN(audit_, audit::Audit::Make(runtime_, options_.audit, options_.log, metrics_));
+  if (audit_) server_.RecordWith(*audit_);
   CO_TRY(admission::AddPlugins(admission_, AdmissionParts(), options_.admission_plugins));
   auto load = cache_.Start();
   CO_TRY(co_await std::move(load));
@@ -344,12 +353,21 @@ Task<Result<void>> ControlPlane::Impl::Start() {
   co_return Done();
 }
 
+Task<void> ControlPlane::Impl::Stop() {
+  if (audit_) {
+    auto written = audit_->Written();
+    co_await std::move(written);
+  }
+  auto close = options_.engine->Close();
+  co_await std::move(close);
+}
+
 ControlPlane::ControlPlane(Runtime& runtime, ControlPlaneOptions options)
     : impl_(std::make_unique<Impl>(runtime, std::move(options))) {}
 ControlPlane::~ControlPlane() = default;
 
 Task<Result<void>> ControlPlane::Start() { return impl_->Start(); }
-Task<void> ControlPlane::Stop() { return impl_->options_.engine->Close(); }
+Task<void> ControlPlane::Stop() { return impl_->Stop(); }
 ApiServer& ControlPlane::server() { return impl_->server_; }
 cache::Cache& ControlPlane::cache() { return impl_->cache_; }
 const kinds::ObjectReader& ControlPlane::objects() const { return impl_->objects_; }

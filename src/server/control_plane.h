@@ -15,6 +15,7 @@
 #include "homeostat/base/runtime.h"
 #include "server/aggregation/extension_server.h"
 #include "server/api_server.h"
+#include "server/audit/recorder.h"
 #include "server/health.h"
 #include "store/engine.h"
 
@@ -48,6 +49,7 @@ struct ControlPlaneOptions {
   ProxyIdentity proxy_identity;
   std::string proxy_authority;
   std::vector<std::string> proxy_names;
+  audit::AuditOptions audit;                   // checked by Start
 };
 
 // Loop only. Destroying it drops what is under way; Stop first for a clean end.

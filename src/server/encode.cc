@@ -67,13 +67,15 @@ std::string_view GoPackageOf(const schema::Kind& kind) {
   return kind.gvk.group.empty() ? std::string_view("core") : kind.gvk.group.substr(0, kind.gvk.group.find('.'));
 }
 
-Result<Bytes> EncodeItemJson(const Resource& resource, const Value& stored, bool as_item) {
+// expected: about how long the text is going to be.
+Result<Bytes> EncodeItemJson(const Resource& resource, const Value& stored, bool as_item, size_t expected) {
   object::Arena arena;
   TRY_ASSIGN(Value value, FromStorage(arena, resource, stored));
   const schema::Kind& kind = *resource.kind;
   bool bare = as_item && !resource.custom;
   value = schema::WithTypeMeta(arena, *kind.type, value, bare ? "" : kind.gvk.ApiVersion(), bare ? "" : kind.gvk.kind);
   std::string json;
+  json.reserve(expected);
   schema::EncodeJson(*kind.type, value, json);
   if (!as_item) json.push_back('\n');
   return Bytes(std::move(json));
@@ -304,9 +306,11 @@ Result<Bytes> EncodeEntry(const Resource& resource, const cache::EntryPtr& entry
   std::string name = resource.kind->gvk.ApiVersion();  // two groups may show one object (events)
   name += encoding == Encoding::kProtobuf ? "/protobuf" : "/json";
   if (as_item) name += "/item";
+  // JSON has the names that protobuf has numbers for.
+  size_t expected = entry->stored().size() + entry->stored().size() / 2 + 1024;
   return entry->Encoding(name, [&](const Value& stored) {
     return encoding == Encoding::kProtobuf ? EncodeItemProtobuf(resource, stored, as_item)
-                                           : EncodeItemJson(resource, stored, as_item);
+                                           : EncodeItemJson(resource, stored, as_item, expected);
   });
 }
 

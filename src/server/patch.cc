@@ -12,6 +12,7 @@
 #include "patch/managed_fields.h"
 #include "patch/merge_patch.h"
 #include "patch/strategic_merge_patch.h"
+#include "server/audit/recorder.h"
 #include "server/body.h"
 #include "server/change.h"
 #include "server/encode.h"
@@ -173,6 +174,7 @@ Result<PatchRequest> ReadPatch(RequestContext& context) {
   TRY_ASSIGN(patch.query, ParseWriteQuery(context.query, kind == PatchKind::kApply ? WriteKind::kApply : WriteKind::kPatch));
   patch.manager = context.FieldManager(patch.query.field_manager);
   TRY_ASSIGN(patch.patch, ParsePatch(context, kind, patch.duplicates));
+  if (context.recorder != nullptr && context.recorder->WantsRequests()) context.recorder->NotePatch(object::JsonText(patch.patch));
   return patch;
 }
 

@@ -54,8 +54,12 @@ auth::Attributes AttributesOf(const RequestInfo& info, const User& user) {
   return attributes;
 }
 
-Result<void> AuthorizeRequest(auth::Authorizer& authorizer, const auth::Attributes& attributes) {
+Result<void> AuthorizeRequest(auth::Authorizer& authorizer, const auth::Attributes& attributes, kinds::AuditAnnotations* annotations) {
   auth::Verdict verdict = authorizer.Authorize(attributes);
+  if (annotations != nullptr) {
+    annotations->Add("authorization.k8s.io/decision", verdict.decision == auth::Decision::kAllow ? "allow" : "forbid");
+    annotations->Add("authorization.k8s.io/reason", verdict.reason);
+  }
   if (verdict.decision == auth::Decision::kAllow) return {};
   return Fail(Refusal(attributes, verdict.reason));
 }

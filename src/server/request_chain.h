@@ -10,6 +10,7 @@
 #include "auth/authorizer.h"
 #include "auth/refusal.h"
 #include "homeostat/base/http.h"
+#include "kinds/audit_annotations.h"
 #include "server/request_info.h"
 
 namespace homeostat::server {
@@ -23,8 +24,8 @@ Result<User> AuthenticateRequest(const std::vector<auth::Authenticator*>& authen
 void AddImpliedGroups(User& user);
 
 auth::Attributes AttributesOf(const RequestInfo& info, const User& user);
-// 403 with upstream's words unless allowed.
-Result<void> AuthorizeRequest(auth::Authorizer& authorizer, const auth::Attributes& attributes);
+// 403 with upstream's words unless allowed. What decided is noted for the audit log, if there is one.
+Result<void> AuthorizeRequest(auth::Authorizer& authorizer, const auth::Attributes& attributes, kinds::AuditAnnotations* annotations = nullptr);
 using auth::ForbiddenMessage;
 using auth::Refusal;
 

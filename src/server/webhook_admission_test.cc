@@ -123,5 +123,129 @@ TEST_F(WebhookAdmissionTest, DeletionsShowTheOldObject) {
   EXPECT_EQ(request.Path({"options", "kind"}).AsString(), "DeleteOptions");
 }
 
+TEST_F(WebhookAdmissionTest, TheRequestsTimeBoundsAllCalls) {
+  Configure("Mutating", "a", "/a", Rule("", "v1", "configmaps"), R"(,"timeoutSeconds":30)");
+  Configure("Mutating", "b", "/b", Rule("", "v1", "configmaps"), R"(,"timeoutSeconds":30,"failurePolicy":"Ignore")");
+  hook.answers["/a"] = hook.answers["/b"] = R"("allowed":true)";
+  hook.delays["/a"] = hook.delays["/b"] = std::chrono::milliseconds(28'500);
+  MonotonicTime start = runtime->Now();
+  TestAnswer answer = Ask("POST", std::string(kMaps), R"({"metadata":{"name":"a"}})");
+  EXPECT_EQ(answer.code, 504);
+  EXPECT_EQ(answer.message(), "Timeout: request did not complete within requested timeout - context deadline exceeded");
+  EXPECT_EQ(runtime->Now() - start, std::chrono::seconds(34));
+  EXPECT_EQ(hook.queries["/a"], "timeout=30s");
+  EXPECT_EQ(hook.queries["/b"], "timeout=6s");
+  start = runtime->Now();
+  EXPECT_EQ(Ask("POST", std::string(kMaps) + "?timeout=3s", R"({"metadata":{"name":"a"}})").code, 504);
+  EXPECT_EQ(runtime->Now() - start, std::chrono::seconds(3));
+  EXPECT_EQ(hook.queries["/a"], "timeout=3s");
+  answer = Ask("POST", std::string(kMaps) + "?timeout=soon", R"({"metadata":{"name":"a"}})");
+  EXPECT_EQ(answer.code, 400);
+  EXPECT_EQ(answer.message(), "invalid timeout specified in the request URL - time: invalid duration \"soon\"");
+  EXPECT_EQ(Ask("GET", std::string(kMaps) + "/a").code, 404);
+}
+
+TEST_F(WebhookAdmissionTest, CallsAreCounted) {
+  Configure("Mutating", "m", "/m", Rule("", "v1", "configmaps"));
+  Configure("Validating", "v", "/v", Rule("", "v1", "configmaps"), R"(,"matchConditions":[{"name":"c","expression":"object.metadata.name != 'free'"}])");
+  Configure("Validating", "w", "/w", Rule("", "v1", "configmaps"), R"(,"failurePolicy":"Ignore")");
+  hook.answers["/m"] = hook.answers["/v"] = R"("allowed":true)";
+  hook.answers["/w"] = R"("allowed":17)";
+  EXPECT_EQ(Ask("POST", std::string(kMaps), R"({"metadata":{"name":"a"}})").code, 201);
+  EXPECT_EQ(Ask("POST", std::string(kMaps), R"({"metadata":{"name":"free"}})").code, 201);
+  hook.answers["/v"] = R"("allowed":false,"status":{"code":418})";
+  EXPECT_EQ(Ask("POST", std::string(kMaps), R"({"metadata":{"name":"b"}})").code, 418);
+  hook.answers["/m"] = R"("allowed":17)";
+  EXPECT_EQ(Ask("POST", std::string(kMaps), R"({"metadata":{"name":"b"}})").code, 500);
+  std::string metrics = TextOf("/metrics");
+  for (std::string_view line : {
+           R"(webhook_request_total{code="200",name="m.example.com",operation="CREATE",rejected="false",type="admit"} 3)",
+           R"(webhook_request_total{code="200",name="v.example.com",operation="CREATE",rejected="false",type="validating"} 1)",
+           R"(webhook_request_total{code="418",name="v.example.com",operation="CREATE",rejected="true",type="validating"} 1)",
+           R"(webhook_request_total{code="503",name="w.example.com",operation="CREATE",rejected="false",type="validating"} 3)",
+           R"(webhook_rejection_count{error_type="no_error",name="v.example.com",operation="CREATE",rejection_code="418",type="validating"} 1)",
+           R"(webhook_rejection_count{error_type="calling_webhook_error",name="m.example.com",operation="CREATE",rejection_code="503",type="admit"} 1)",
+           R"(webhook_fail_open_count{name="w.example.com",type="validating"} 3)",
+           R"(webhook_admission_duration_seconds_count{name="m.example.com",operation="CREATE",rejected="true",type="admit"} 1)",
+           R"(match_condition_exclusions_total{kind="webhook",name="v.example.com",operation="CREATE",type="validating"} 1)",
+           R"(controller_admission_duration_seconds_count{name="ValidatingAdmissionWebhook",operation="CREATE",rejected="true",type="validate"} 1)",
+           R"(step_admission_duration_seconds_count{operation="CREATE",rejected="true",type="admit"} 1)"}) {
+    EXPECT_TRUE(metrics.contains("\napiserver_admission_" + std::string(line) + "\n")) << line;
+  }
+}
+
+TEST_F(WebhookAdmissionTest, WebhooksOfThisServerItself) {
+  std::vector<std::string> users;
+  control_plane->server().HandlePath("/hooks/own", [&](const PathRequest& request) {
+    users.push_back(request.user.name);
+    auto review = object::ParseJsonDocument(request.request.body);
+    std::string answer = R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":)" +
+                         object::JsonText((*review)->root().Path({"request", "uid"})) + R"(,"allowed":false}})";
+    http::Response response;
+    response.body.emplace_back(std::move(answer));
+    return AnswerNow(std::move(response));
+  });
+  std::string configuration = R"({"metadata":{"name":"own"},"webhooks":[{"name":"own.example.com","clientConfig":{"service":{"name":"kubernetes",
+    "namespace":"default","path":"/hooks/own"}},"rules":[)" + Rule("", "v1", "configmaps") + R"(],"sideEffects":"None","admissionReviewVersions":["v1"]}]})";
+  EXPECT_EQ(Ask("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", configuration).code, 201);
+  TestAnswer answer = Ask("POST", std::string(kMaps), R"({"metadata":{"name":"a"}})");
+  EXPECT_EQ(answer.message(), "admission webhook \"own.example.com\" denied the request without explanation");
+  EXPECT_EQ(users, std::vector<std::string>{"system:apiserver"});
+}
+
+// A webhook that writes what it is asked about.
+Task<http::Response> WriteAgain(std::shared_ptr<http::Handler> transport, std::string path, int* calls) {
+  ++*calls;
+  http::Request request;
+  request.method = "POST";
+  request.path = std::move(path);
+  request.headers.Set("Content-Type", "application/json");
+  request.body = Bytes(std::string(R"({"metadata":{"name":"a"}})"));
+  auto handle = transport->Handle(std::move(request));
+  co_return co_await std::move(handle);
+}
+
+TEST_F(WebhookAdmissionTest, AServerThatCallsItselfEnds) {
+  int calls = 0;
+  control_plane->server().HandlePath("/hooks/own", [&](const PathRequest&) {
+    return WriteAgain(control_plane->TransportFor("admin", {"system:masters"}), std::string(kMaps), &calls);
+  });
+  std::string configuration = R"({"metadata":{"name":"own"},"webhooks":[{"name":"own.example.com","clientConfig":{"url":"https://kubernetes.default.svc/hooks/own"},
+    "rules":[)" + Rule("", "v1", "configmaps") + R"(],"sideEffects":"None","admissionReviewVersions":["v1"]}]})";
+  EXPECT_EQ(Ask("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", configuration).code, 201);
+  EXPECT_EQ(Ask("POST", std::string(kMaps), R"({"metadata":{"name":"a"}})").code, 500);
+  EXPECT_EQ(calls, 100);
+}
+
+class ConvertedPoliciesTest : public WebhookAdmissionTest {
+ protected:
+  ConvertedPoliciesTest() { Define("/convert", true); }
+  // A policy p about the ports of v2, and its binding.
+  void HavePolicy(std::string_view sort, std::string_view parts, std::string_view binding) {
+    std::string base = "/apis/admissionregistration.k8s.io/v1/" + std::string(sort == "Mutating" ? "mutating" : "validating") + "admissionpolic";
+    TestAnswer made = Ask("POST", base + "ies", R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[)" +
+                                                    Rule("example.com", "v2", "ports") + "]}," + std::string(parts) + "}}");
+    EXPECT_EQ(made.code, 201) << made.message();
+    made = Ask("POST", base + "ybindings", R"({"metadata":{"name":"b"},"spec":{"policyName":"p")" + std::string(binding) + "}}");
+    EXPECT_EQ(made.code, 201) << made.message();
+  }
+};
+
+TEST_F(ConvertedPoliciesTest, ValidatingPoliciesSeeTheVersionTheyAreAbout) {
+  HavePolicy("Validating", R"("validations":[{"expression":"object.spec.host != 'bad'","message":"no bad hosts"}])", R"(,"validationActions":["Deny"])");
+  TestAnswer answer = Ask("POST", v1, Port("a", "v1", R"({"address":"bad"})"));
+  EXPECT_EQ(answer.code, 422);
+  EXPECT_EQ(answer.message(), "ports.example.com \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no bad hosts");
+  EXPECT_EQ(Ask("POST", v1, Port("a", "v1", R"({"address":"good"})")).code, 201);
+}
+
+TEST_F(ConvertedPoliciesTest, MutatingPoliciesChangeTheVersionTheyAreAbout) {
+  HavePolicy("Mutating", R"("reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'replace', path: '/spec/host', value: object.spec.host + '.example'}]"}}])",
+             "");
+  TestAnswer answer = Ask("POST", v1, Port("a", "v1", R"({"address":"x"})"));
+  ASSERT_EQ(answer.code, 201) << answer.message();
+  EXPECT_EQ(answer.Text({"spec", "address"}), "x.example");
+}
+
 }  // namespace
 }  // namespace homeostat::server

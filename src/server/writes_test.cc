@@ -37,6 +37,16 @@ TEST_F(WritesTest, MetadataIsCheckedAsOftenAsUpstreamDoes) {
                                      "qualified"});
 }
 
+// Neither what its last write made on the way nor the states before.
+TEST_F(WritesTest, WhatIsKeptOfAnObjectIsItsTree) {
+  Make(kMaps, R"({"metadata":{"name":"m"},"data":{"text":")" + std::string(1000, 'x') + "\"}}");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Ask("PATCH", std::string(kMaps) + "/m", R"({"data":{"n":")" + std::to_string(i) + "\"}}").code, 200);
+  auto document = control_plane->cache().Get("/registry/configmaps/default/m")->document();
+  ASSERT_TRUE(document);
+  EXPECT_EQ((*document)->root().Path({"data", "n"}).AsString(), "2");
+  EXPECT_LT((*document)->arena().capacity(), 5000u);
+}
+
 TEST_F(WritesTest, OnlyTheServerMarksObjects) {
   Make(kMaps, R"({"metadata":{"name":"m"}})");
   TestAnswer marked = Ask("PATCH", std::string(kMaps) + "/m", R"({"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"}})");

@@ -18,6 +18,7 @@ struct InformerOptions {
   std::string label_selector, field_selector;
   Duration resync{0};                   // calls the handlers for everything again this often; 0: never
   bool metadata_only = false;           // objects are PartialObjectMetadata: kind, apiVersion and metadata
+  bool managed_fields = true;           // whether metadata.managedFields are kept; they are often half of an object
   // Asks for the list as the beginning of the watch (sendInitialEvents); where a server refuses that, lists.
   bool stream_list = true;
   bool operator==(const InformerOptions&) const = default;
@@ -96,7 +97,8 @@ class Lister {
 // Informers of one client, one per kind and options, shared by all controllers that ask for them.
 class InformerFactory {
  public:
-  InformerFactory(Runtime& runtime, Client client);
+  // `usual`: the options of those who give none.
+  InformerFactory(Runtime& runtime, Client client, InformerOptions usual = {});
   ~InformerFactory();
   Informer& For(const schema::Kind& kind);
   template <class T>

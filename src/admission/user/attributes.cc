@@ -62,16 +62,6 @@ Attributes::Attributes(const Request& request, const ServedKinds& served) : requ
   }
 }
 
-std::string_view Attributes::operation() const {
-  switch (request_.operation) {
-    case Operation::kCreate: return "CREATE";
-    case Operation::kUpdate: return "UPDATE";
-    case Operation::kDelete: return "DELETE";
-    case Operation::kConnect: return "CONNECT";
-  }
-  return "";
-}
-
 Place Attributes::PlaceAt(const schema::Kind& kind) const {
   Place place{{kind.gvk.group, kind.gvk.version, kind.plural}, kind.gvk, &kind, kind.type};
   const schema::Subresource* sub = subresource_.empty() ? nullptr : kind.FindSubresource(subresource_);

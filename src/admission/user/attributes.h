@@ -53,8 +53,7 @@ class Attributes {
   // Of a namespace its own name.
   std::string_view ns() const { return ns_; }
   std::string_view name() const { return request_.name; }
-  // CREATE, UPDATE, DELETE, CONNECT
-  std::string_view operation() const;
+  std::string_view operation() const { return OperationName(request_.operation); }
   bool is_namespace_object() const { return place_.kind == schema::GroupVersionKind{"", "v1", "Namespace"}; }
 
   // Whether what is sent to the place is an object of the resource that is written to, and no part of it or an action on it.

@@ -66,6 +66,7 @@ cel::AuthorizationAnswer ExpressionAuthorizer::Authorize(const cel::Authorizatio
 ExpressionInput::ExpressionInput(const Attributes& attributes, const VersionedObjects& objects, const Value& params,
                                  const Value& namespace_object, const cel::Authorizer* authorizer)
     : arena_(attributes.request().arena()),
+      runtime_(attributes.request().context.runtime),
       object_(cel::FromJson(arena_, objects.object)),
       old_object_(cel::FromJson(arena_, objects.old_object)),
       params_(cel::FromJson(arena_, params)),
@@ -114,8 +115,9 @@ std::optional<cel::Value> ExpressionInput::Find(std::string_view name) const {
 
 int64_t ExpressionInput::TakeCost() const { return std::exchange(cost_, 0); }
 
-ExpressionOutcomes EvaluateAll(std::span<const TextExpression> expressions, const ExpressionInput& input, int64_t budget) {
+Task<ExpressionOutcomes> EvaluateAll(std::span<const TextExpression> expressions, const ExpressionInput& input, int64_t budget) {
   ExpressionOutcomes result;
+  int64_t turn_ends_at = budget - kCostOfOneTurn;
   for (const TextExpression& one : expressions) {
     ExpressionOutcome& outcome = result.outcomes.emplace_back();
     outcome.placeholder = one.placeholder;
@@ -126,7 +128,7 @@ ExpressionOutcomes EvaluateAll(std::span<const TextExpression> expressions, cons
     }
     cel::Evaluation evaluation = one.expression.program->Evaluate(input.arena(), input);
     for (int64_t cost : {input.TakeCost(), CostOf(evaluation)}) {
-      if (cost > budget) return {{}, std::string(kOutOfBudget), -1};
+      if (cost > budget) co_return ExpressionOutcomes{{}, std::string(kOutOfBudget), -1};
       budget -= cost;
     }
     if (evaluation.outcome == cel::Evaluation::Outcome::kValue) {
@@ -134,9 +136,14 @@ ExpressionOutcomes EvaluateAll(std::span<const TextExpression> expressions, cons
     } else {
       outcome.error = "expression '" + std::string(one.text) + "' resulted in error: " + std::string(evaluation.value.text());
     }
+    if (budget < turn_ends_at) {
+      auto yield = Yield(input.runtime());
+      co_await std::move(yield);
+      turn_ends_at = budget - kCostOfOneTurn;
+    }
   }
   result.remaining = budget;
-  return result;
+  co_return result;
 }
 
 Value NamespaceValue(object::Arena& arena, const Value& ns) {
@@ -162,21 +169,22 @@ MatchConditions::MatchConditions(const Value& list, const cel::PolicyEnvironment
   }
 }
 
-MatchConditions::Answer MatchConditions::Match(const ExpressionInput& input) const {
-  if (conditions_.empty()) return {};
-  ExpressionOutcomes result = EvaluateAll(conditions_, input, kMatchConditionBudget);
-  if (!result.fault.empty()) return {false, {}, ignores_faults_ ? std::string() : result.fault};
+Task<MatchConditions::Answer> MatchConditions::Match(const ExpressionInput& input) const {
+  if (conditions_.empty()) co_return Answer();
+  auto evaluate = EvaluateAll(conditions_, input, kMatchConditionBudget);
+  ExpressionOutcomes result = co_await std::move(evaluate);
+  if (!result.fault.empty()) co_return Answer{false, {}, ignores_faults_ ? std::string() : result.fault};
   std::vector<std::string> faults;
   for (size_t i = 0; i < result.outcomes.size(); ++i) {
     const ExpressionOutcome& outcome = result.outcomes[i];
     if (!outcome.error.empty()) {
       faults.push_back(outcome.error);
     } else if (outcome.value.IsFalse()) {
-      return {false, names_[i], {}};  // decides, whatever the others say
+      co_return Answer{false, names_[i], {}, faults.size()};  // decides, whatever the others say
     }
   }
-  if (faults.empty()) return {};
-  return {false, {}, ignores_faults_ ? std::string() : JoinFaults(faults)};
+  if (faults.empty()) co_return Answer();
+  co_return Answer{false, {}, ignores_faults_ ? std::string() : JoinFaults(faults), faults.size()};
 }
 
 }  // namespace homeostat::admission

@@ -23,6 +23,8 @@ namespace homeostat::admission {
 // What all expressions of one policy for one request may cost, and those of match conditions alone.
 inline constexpr int64_t kExpressionBudget = 10'000'000;
 inline constexpr int64_t kMatchConditionBudget = 2'500'000;
+// What expressions may cost before others get their turn on the loop: some milliseconds.
+inline constexpr int64_t kCostOfOneTurn = 50'000;
 
 // Asks the server's authorizer on behalf of the user who sent the request, or a service account.
 class ExpressionAuthorizer final : public cel::Authorizer {
@@ -60,11 +62,13 @@ class ExpressionInput final : public cel::Activation {
 
   std::optional<cel::Value> Find(std::string_view name) const override;
   object::Arena& arena() const { return arena_; }
+  Runtime& runtime() const { return runtime_; }
   // What variables have cost since it was last asked.
   int64_t TakeCost() const;
 
  private:
   object::Arena& arena_;
+  Runtime& runtime_;
   cel::Value object_, old_object_, params_, request_, namespace_;
   std::optional<cel::Value> authorizer_, request_resource_, variables_value_;
   cel::LazyMap variables_;
@@ -83,7 +87,8 @@ struct ExpressionOutcomes {
   std::string fault;
   int64_t remaining = -1;  // of the budget
 };
-ExpressionOutcomes EvaluateAll(std::span<const TextExpression> expressions, const ExpressionInput& input, int64_t budget);
+// Others get their turn between expressions that cost much. Everything referred to outlives the task.
+Task<ExpressionOutcomes> EvaluateAll(std::span<const TextExpression> expressions, const ExpressionInput& input, int64_t budget);
 
 // A namespace as expressions see it: without its managed fields and owners. Absent for none.
 object::Value NamespaceValue(object::Arena& arena, const object::Value& ns);
@@ -100,8 +105,10 @@ class MatchConditions {
     bool matches = true;
     std::string_view failed;  // the name of the condition that is false; empty: a fault decided, or all are true
     std::string fault;        // why it can't be said, where that is not to be ignored
+    size_t faults = 0;        // how many of them could not be evaluated
   };
-  Answer Match(const ExpressionInput& input) const;
+  // Everything referred to outlives the task, this included.
+  Task<Answer> Match(const ExpressionInput& input) const;
 
  private:
   std::vector<TextExpression> conditions_;

@@ -135,7 +135,7 @@ TEST_F(MatchingTest, EvaluatesMatchConditions) {
     ASSERT_TRUE(list) << test.conditions;
     MatchConditions conditions(*list, environment, test.ignores_faults);
     ExpressionInput input(attributes, *objects, Value(), Value(), &authorizer);
-    auto answer = conditions.Match(input);
+    MatchConditions::Answer answer = Await(conditions.Match(input));
     EXPECT_EQ(answer.matches, test.matches) << test.conditions;
     EXPECT_EQ(answer.failed, test.failed) << test.conditions;
     EXPECT_EQ(answer.fault, test.fault) << test.conditions;

@@ -1,5 +1,6 @@
 // MutatingAdmissionPolicy: what policies and their bindings make of a write.
 // Source of the rules and texts: apiserver's admission/plugin/policy/{generic,mutating}.
+#include "admission/admission_metrics.h"
 #include "admission/user/mutations.h"
 #include "admission/user/policies.h"
 
@@ -68,7 +69,7 @@ class Faults {
   std::string reason_;
 };
 
-class MutatingAdmissionPolicy final : public PlainPlugin {
+class MutatingAdmissionPolicy final : public Plugin {
  public:
   explicit MutatingAdmissionPolicy(const PluginParts& parts)
       : parts_(parts),
@@ -80,114 +81,136 @@ class MutatingAdmissionPolicy final : public PlainPlugin {
   // There is nothing to change in what is deleted.
   bool Handles(const Request& request) const override {
     return request.operation != Operation::kDelete && !IsHiddenFromPolicies(request) && !IsReviewOfRights(request) &&
-           !source_.Policies().empty();
+           !source_.Policies()->empty();
   }
 
-  Result<Value> MutateNow(const Request& request) override {
-    const std::vector<BoundPolicy>& policies = source_.Policies();
+  Task<Result<Value>> Mutate(const Request& request) override {
+    auto policies = source_.Policies();
     Attributes attributes(request, parts_.served);
     Faults faults(request);
     std::vector<Invocation> invocations;
-    for (const BoundPolicy& bound : policies) Collect(bound, attributes, faults, invocations);
+    for (const BoundPolicy& bound : *policies) {
+      const auto& policy = static_cast<const MutatingPolicy&>(*bound.policy);
+      PolicyMatcher::Match match = matcher_.MatchPolicy(attributes, policy);
+      if (!match.fault.empty()) {
+        faults.Add(policy, nullptr, match.fault, "");
+      } else if (match.place != nullptr) {
+        auto collect = Collect(policy, bound.bindings, *match.place, attributes, faults, invocations);
+        co_await std::move(collect);
+      }
+    }
     Value object = request.object;
     if (!invocations.empty()) {
-      TRY_ASSIGN(object, Run(attributes, invocations, faults));
+      auto run = Run(attributes, invocations, faults);
+      CO_TRY_ASSIGN(object, co_await std::move(run));
     }
-    TRY(faults.Answer());
-    return object;
+    CO_TRY(faults.Answer());
+    co_return object;
   }
 
  private:
-  void Collect(const BoundPolicy& bound, Attributes& attributes, Faults& faults, std::vector<Invocation>& invocations) const {
-    const auto& policy = static_cast<const MutatingPolicy&>(*bound.policy);
-    PolicyMatcher::Match match = matcher_.MatchPolicy(attributes, policy);
-    if (!match.fault.empty()) return faults.Add(policy, nullptr, match.fault, "");
-    if (match.place == nullptr) return;
-    for (const PolicyBinding& binding : bound.bindings) {
+  Task<void> Collect(const MutatingPolicy& policy, std::span<const PolicyBinding> bindings, const Place& place, Attributes& attributes,
+                     Faults& faults, std::vector<Invocation>& invocations) const {
+    for (const PolicyBinding& binding : bindings) {
       auto misconfigured = [&](const Status& error) { faults.Add(policy, &binding, "failed to configure binding: " + error.message(), ""); };
       Result<bool> about = matcher_.MatchBinding(attributes, binding);
-      if (!about) {
-        misconfigured(about.error());
-        continue;
-      }
-      if (!*about) continue;
-      if (auto objects = attributes.In(*match.place); !objects) {
+      if (!about) misconfigured(about.error());
+      if (!about || !*about) continue;
+      auto prepare = attributes.Prepare(place);
+      auto prepared = co_await std::move(prepare);
+      auto objects = prepared ? attributes.In(place) : Result<VersionedObjects>(Fail(prepared.error()));
+      if (!objects) {
         faults.Add(policy, nullptr, "failed to configure policy: " + objects.error().message(), "");
         continue;
       }
-      auto parameters = matcher_.Parameters(attributes, policy, binding);
+      auto find = matcher_.Parameters(attributes, policy, binding);
+      auto parameters = co_await std::move(find);
       if (!parameters) {
         misconfigured(parameters.error());
         continue;
       }
-      for (const PolicyParameter& parameter : *parameters) invocations.push_back({policy, binding, *match.place, parameter});
+      for (const PolicyParameter& parameter : *parameters) invocations.push_back({policy, binding, place, parameter});
     }
   }
 
   // Runs them in order; the object as the last one left it.
-  Result<Value> Run(Attributes& attributes, const std::vector<Invocation>& invocations, Faults& faults) const {
+  Task<Result<Value>> Run(Attributes& attributes, std::span<const Invocation> invocations, Faults& faults) const {
     const Request& request = attributes.request();
     Reinvocation alone;
     Reinvocation& reinvocation = request.reinvocation != nullptr ? *request.reinvocation : alone;
     Reinvocation::Repetition& repetition = reinvocation.of_plugins[name()];
     // What others changed since, all policies that may be repeated have not seen.
     if (reinvocation.is_repeated && !object::Equal(repetition.last_output, request.object)) repetition.Require();
-    TRY_ASSIGN(Value ns, matcher_.Namespace(attributes));
+    CO_TRY_ASSIGN(Value ns, matcher_.Namespace(attributes));
     const Place* last = nullptr;
     bool changed = false;
     for (const Invocation& invocation : invocations) {
-      TRY_ASSIGN(bool ran, Invoke(attributes, invocation, ns, reinvocation, repetition, faults, changed));
+      auto invoke = Invoke(attributes, invocation, ns, reinvocation, repetition, faults, changed);
+      CO_TRY_ASSIGN(bool ran, co_await std::move(invoke));
       if (ran) last = &invocation.place;
     }
     Value object = request.object;
     if (changed && last != nullptr) {
-      TRY_ASSIGN(VersionedObjects objects, attributes.In(*last));
-      auto typed = FromPlace(attributes, *last, objects.object);
-      if (!typed) return Fail(InternalError("failed to convert object: " + typed.error().message()));
+      CO_TRY_ASSIGN(VersionedObjects objects, attributes.In(*last));
+      auto convert = FromPlace(attributes, *last, objects.object);
+      auto typed = co_await std::move(convert);
+      if (!typed) co_return Fail(InternalError("failed to convert object: " + typed.error().message()));
       object = *typed;
       repetition.Require();
       reinvocation.asked_for = true;
     }
     repetition.last_output = object;
-    return object;
+    co_return object;
   }
 
   // False: its conditions don't hold, or it is not to be repeated.
-  Result<bool> Invoke(Attributes& attributes, const Invocation& invocation, const Value& ns, Reinvocation& reinvocation,
-                      Reinvocation::Repetition& repetition, Faults& faults, bool& changed) const {
+  Task<Result<bool>> Invoke(Attributes& attributes, const Invocation& invocation, Value ns, Reinvocation& reinvocation,
+                            Reinvocation::Repetition& repetition, Faults& faults, bool& changed) const {
     const MutatingPolicy& policy = invocation.policy;
-    ExpressionAuthorizer authorizer(parts_.authorizer, attributes.request().user());
-    TRY_ASSIGN(VersionedObjects before, attributes.In(invocation.place));
+    CO_TRY_ASSIGN(VersionedObjects before, attributes.In(invocation.place));
     if (!policy.conditions().empty()) {
-      ExpressionInput input(attributes, before, invocation.parameter.form, Value(), &authorizer);
-      input.SetVariables(policy.variables());
-      MatchConditions::Answer answer = policy.conditions().Match(input);
+      auto check = matcher_.Meets(attributes, policy, before, invocation.parameter.form);
+      MatchConditions::Answer answer = co_await std::move(check);
       if (!answer.fault.empty()) faults.Add(policy, &invocation.binding, answer.fault, "Invalid");
-      if (!answer.matches) return false;
+      if (!answer.matches) co_return false;
     }
     std::string key = invocation.Key();
-    if (reinvocation.is_repeated && !repetition.again.contains(key)) return false;
+    if (reinvocation.is_repeated && !repetition.again.contains(key)) co_return false;
     for (const Mutation& mutation : policy.mutations()) {
-      TRY_ASSIGN(VersionedObjects objects, attributes.In(invocation.place));
-      if (!objects.object) continue;
-      ExpressionInput input(attributes, objects, invocation.parameter.form, ns, &authorizer);
-      input.SetVariables(policy.variables());
-      auto mutated = ApplyMutation(mutation, attributes, invocation.place, objects.object, input);
-      if (!mutated && mutated.error().final) return Fail(mutated.error().status);
-      if (!mutated) {
-        faults.Add(policy, &invocation.binding, mutated.error().status.message(), "Invalid");
-        continue;
-      }
-      attributes.SetObject(invocation.place, *mutated);
-      changed = true;
+      auto apply = Apply(attributes, invocation, ns, mutation, faults);
+      CO_TRY_ASSIGN(bool applied, co_await std::move(apply));
+      changed = changed || applied;
     }
-    TRY_ASSIGN(VersionedObjects after, attributes.In(invocation.place));
+    CO_TRY_ASSIGN(VersionedObjects after, attributes.In(invocation.place));
     if (!object::Equal(before.object, after.object)) {
       repetition.Require();
       reinvocation.asked_for = true;
     }
     if (policy.may_be_repeated()) repetition.asked.insert(std::move(key));
-    return true;
+    co_return true;
+  }
+
+  // Whether the mutation made an object.
+  Task<Result<bool>> Apply(Attributes& attributes, const Invocation& invocation, Value ns, const Mutation& mutation, Faults& faults) const {
+    CO_TRY_ASSIGN(VersionedObjects objects, attributes.In(invocation.place));
+    if (!objects.object) co_return false;
+    MonotonicTime start = parts_.runtime.Now();
+    ExpressionAuthorizer authorizer(parts_.authorizer, attributes.request().user());
+    ExpressionInput input(attributes, objects, invocation.parameter.form, ns, &authorizer);
+    input.SetVariables(invocation.policy.variables());
+    auto mutate = ApplyMutation(mutation, attributes, invocation.place, objects.object, input);
+    auto mutated = co_await std::move(mutate);
+    if (parts_.metrics != nullptr) {
+      std::string_view error = ErrorTypeOf(mutated ? std::string_view() : std::string_view(mutated.error().status.message()));
+      parts_.metrics->MutatingPolicyApplied(invocation.policy.name(), invocation.binding.name, error, parts_.runtime.Now() - start);
+    }
+    if (!mutated && mutated.error().final) co_return Fail(mutated.error().status);
+    if (!mutated) {
+      faults.Add(invocation.policy, &invocation.binding, mutated.error().status.message(), "Invalid");
+      co_return false;
+    }
+    attributes.SetObject(invocation.place, *mutated);
+    co_return true;
   }
 
   const PluginParts parts_;

@@ -4,8 +4,10 @@
 // the object has changed since they saw it. Source of the rules: apiserver's admission/plugin/webhook/mutating.
 #include "admission/user/webhook_call.h"
 #include "homeostat/base/text.h"
+#include "homeostat/object/json.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
+#include "kinds/audit_annotations.h"
 #include "patch/json_patch.h"
 #include "patch/managed_fields.h"
 
@@ -61,8 +63,8 @@ class MutatingWebhooks final : public Plugin {
     Reinvocation::Repetition& repetition = reinvocation.of_plugins[name()];
     if (reinvocation.is_repeated && !object::Equal(repetition.last_output, request.object)) repetition.Require();
     Request current = request;
-    for (const Webhook& webhook : set->webhooks) {
-      auto ask = Ask(webhook, current, reinvocation, repetition);
+    for (size_t i = 0; i < set->webhooks.size(); ++i) {
+      auto ask = Ask(set->webhooks[i], i, current, reinvocation, repetition);
       CO_TRY_ASSIGN(current.object, co_await std::move(ask));
     }
     repetition.last_output = current.object;
@@ -70,38 +72,68 @@ class MutatingWebhooks final : public Plugin {
   }
 
  private:
-  // The object after the webhook.
-  Task<Result<Value>> Ask(const Webhook& webhook, const Request& current, Reinvocation& reinvocation,
+  // The object after the webhook, which is that one of its set.
+  Task<Result<Value>> Ask(const Webhook& webhook, size_t index, const Request& current, Reinvocation& reinvocation,
                           Reinvocation::Repetition& repetition) {
     Attributes attributes(current, parts_.served);
     auto match = PlaceToCall(parts_, webhook, attributes);
     CO_TRY_ASSIGN(const Place* place, co_await std::move(match));
     if (place == nullptr || (reinvocation.is_repeated && !repetition.again.contains(webhook.id))) co_return current.object;
     CO_TRY_ASSIGN(WebhookCall call, PrepareCall(parts_, webhook, attributes, *place, /*mutates=*/true));
+    MonotonicTime start = parts_.runtime.Now();
     auto calling = CallWebhook(parts_, std::move(call));
     WebhookOutcome outcome = co_await std::move(calling);
-    WarnClient(current, outcome);
-    Result<Patched> patched = Patched{current.object};
-    if (outcome.kind == WebhookOutcome::Kind::kAnswered && outcome.answer.patch) {
-      current.arena().Keep(outcome.work);
-      CO_TRY_ASSIGN(VersionedObjects objects, attributes.In(*place));
-      patched = ApplyPatch(current, webhook, *place, objects.object, outcome.answer.patch);
-      if (patched) {
-        auto convert = FromPlace(parts_, attributes, *place, patched->object);
-        auto back = co_await std::move(convert);
-        if (!back) co_return Fail(InternalError(back.error().message()));
-        patched->object = *back;
-      }
-    }
+    PassOn(current, webhook, outcome);
+    int round = reinvocation.is_repeated ? 1 : 0;
+    auto patch = Patch(webhook, outcome, attributes, *place);
+    Result<Patched> patched = co_await std::move(patch);
+    NoteMutation(current, webhook, outcome, round, index, patched);
     if (patched && patched->changed) {
       repetition.Require();
       reinvocation.asked_for = true;
     }
     if (webhook.called_again) repetition.asked.insert(webhook.id);
     bool ignored = outcome.kind == WebhookOutcome::Kind::kFailed && webhook.ignores_failures;
+    if (ignored) NoteFailOpen(current, webhook, round, index);
+    if (!patched) outcome.code = 0;
+    CountCall(parts_, current, webhook, outcome, !patched || (outcome.error && !ignored), parts_.runtime.Now() - start);
     if (outcome.error && !ignored) co_return Fail(*outcome.error);
     if (!patched) co_return Fail(patched.error());
     co_return patched->object;
+  }
+
+  // The object with the patch of an answer, in the version of the request's chain; as it is without one.
+  Task<Result<Patched>> Patch(const Webhook& webhook, const WebhookOutcome& outcome, Attributes& attributes, const Place& place) const {
+    const Request& request = attributes.request();
+    if (outcome.kind != WebhookOutcome::Kind::kAnswered || !outcome.answer.patch) co_return Patched{request.object};
+    request.arena().Keep(outcome.work);
+    CO_TRY_ASSIGN(VersionedObjects objects, attributes.In(place));
+    CO_TRY_ASSIGN(Patched patched, ApplyPatch(request, webhook, place, objects.object, outcome.answer.patch));
+    auto convert = FromPlace(parts_, attributes, place, patched.object);
+    auto back = co_await std::move(convert);
+    if (!back) co_return Fail(InternalError(back.error().message()));
+    patched.object = *back;
+    co_return patched;
+  }
+
+  // For the audit log: that the webhook was asked, and what it wanted changed.
+  static void NoteMutation(const Request& request, const Webhook& webhook, const WebhookOutcome& outcome, int round, size_t index,
+                           const Result<Patched>& patched) {
+    kinds::AuditAnnotations* annotations = request.context.annotations;
+    if (annotations == nullptr) return;
+    object::Arena arena;
+    object::ObjectBuilder note(arena);
+    note.Append("configuration", Value::StringRef(webhook.configuration));
+    note.Append("webhook", Value::StringRef(webhook.name));
+    std::string place = "webhook.admission.k8s.io/round_" + std::to_string(round) + "_index_" + std::to_string(index);
+    if (patched && outcome.answer.patch && annotations->Has(kinds::AuditLevel::kRequest)) {
+      object::ObjectBuilder whole(arena, note.Build());
+      whole.Append("patch", outcome.answer.patch);
+      whole.Append("patchType", Value::StringRef("JSONPatch"));
+      annotations->Add("patch." + place, object::JsonText(whole.Build()), kinds::AuditLevel::kRequest);
+    }
+    note.Append("mutated", Value::Bool(patched && patched->changed));
+    annotations->Add("mutation." + place, object::JsonText(note.Build()));
   }
 
   const PluginParts parts_;

@@ -168,23 +168,27 @@ Outcome ApplyPatch(const Attributes& attributes, const Place& place, const Value
 
 }  // namespace
 
-Outcome ApplyMutation(const Mutation& mutation, const Attributes& attributes, const Place& place, const Value& object, const ExpressionInput& input) {
-  if (place.type == nullptr) return Final(InternalError("unknown kind " + GoName(place.kind)));
-  if (!mutation.expression.expression.program) return Fault(mutation.expression.expression.error);
-  ExpressionOutcomes result = EvaluateAll({&mutation.expression, 1}, input, kExpressionBudget);
-  if (!result.fault.empty()) return Fault(result.fault);
+Task<Outcome> ApplyMutation(const Mutation& mutation, const Attributes& attributes, const Place& place, Value object,
+                            const ExpressionInput& input) {
+  if (place.type == nullptr) co_return Final(InternalError("unknown kind " + GoName(place.kind)));
+  if (!mutation.expression.expression.program) co_return Fault(mutation.expression.expression.error);
+  auto evaluate = EvaluateAll({&mutation.expression, 1}, input, kExpressionBudget);
+  ExpressionOutcomes result = co_await std::move(evaluate);
+  if (!result.fault.empty()) co_return Fault(result.fault);
   const ExpressionOutcome& outcome = result.outcomes.front();
-  if (!outcome.error.empty()) return Fault(outcome.error);
-  return mutation.json_patch ? ApplyPatch(attributes, place, object, outcome.value) : ApplyConfiguration(attributes, place, object, outcome.value);
+  if (!outcome.error.empty()) co_return Fault(outcome.error);
+  co_return mutation.json_patch ? ApplyPatch(attributes, place, object, outcome.value)
+                                : ApplyConfiguration(attributes, place, object, outcome.value);
 }
 
-Result<Value> FromPlace(const Attributes& attributes, const Place& place, const Value& form) {
+Task<Result<Value>> FromPlace(const Attributes& attributes, const Place& place, Value form) {
   object::Arena& arena = attributes.request().arena();
   schema::ConformReport report;
   report.collect = false;
-  TRY_ASSIGN(Value typed, schema::Conform(arena, form, *place.type, report));
-  if (!attributes.IsOfResource(place)) return typed;
-  return attributes.served().Convert(arena, typed, *place.resource_kind, attributes.request().kind);
+  CO_TRY_ASSIGN(Value typed, schema::Conform(arena, form, *place.type, report));
+  if (!attributes.IsOfResource(place)) co_return typed;
+  auto convert = attributes.served().ConvertElsewhere(arena, typed, *place.resource_kind, attributes.request().kind);
+  co_return co_await std::move(convert);
 }
 
 }  // namespace homeostat::admission

@@ -19,11 +19,12 @@ struct MutationFault {
   Status status;
   bool final = false;
 };
-std::expected<object::Value, MutationFault> ApplyMutation(const Mutation& mutation, const Attributes& attributes, const Place& place,
-                                                   const object::Value& object, const ExpressionInput& input);
+// Everything referred to outlives the task.
+Task<std::expected<object::Value, MutationFault>> ApplyMutation(const Mutation& mutation, const Attributes& attributes, const Place& place,
+                                                                object::Value object, const ExpressionInput& input);
 
 // The typed tree of an object in JSON form, as requests of the place carry it: of the resource's working kind where the object is of
-// the resource itself.
-Result<object::Value> FromPlace(const Attributes& attributes, const Place& place, const object::Value& form);
+// the resource itself. Both must outlive the task.
+Task<Result<object::Value>> FromPlace(const Attributes& attributes, const Place& place, object::Value form);
 
 }  // namespace homeostat::admission

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "admission/admission_metrics.h"
+
 namespace homeostat::admission {
 namespace {
 
@@ -52,13 +54,14 @@ PolicyBinding::PolicyBinding(DocumentPtr given)
 PolicySource::PolicySource(const PluginParts& parts, std::string_view policies, std::string_view bindings, Compile compile)
     : objects_(parts.objects), policies_plural_(policies), bindings_plural_(bindings), compile_(std::move(compile)), changes_(parts, {policies, bindings}) {}
 
-const std::vector<BoundPolicy>& PolicySource::Policies() {
+std::shared_ptr<const std::vector<BoundPolicy>> PolicySource::Policies() {
   if (changes_.Take()) Refresh();
   return policies_;
 }
 
 void PolicySource::Refresh() {
-  std::vector<BoundPolicy> before = std::exchange(policies_, {});
+  auto policies = std::make_shared<std::vector<BoundPolicy>>();
+  std::shared_ptr<const std::vector<BoundPolicy>> before = std::exchange(policies_, policies);
   std::vector<DocumentPtr> bindings = objects_.List(kGroup, bindings_plural_, "");
   if (bindings.empty()) return;
   for (const DocumentPtr& document : objects_.List(kGroup, policies_plural_, "")) {
@@ -68,14 +71,14 @@ void PolicySource::Refresh() {
     }
     if (bound.bindings.empty()) continue;
     std::string_view revision = document->root().Path({"metadata", "resourceVersion"}).AsString();
-    auto known = std::ranges::find_if(before, [&](const BoundPolicy& old) {
+    auto known = std::ranges::find_if(*before, [&](const BoundPolicy& old) {
       return !revision.empty() && old.policy->name() == NameOf(document->root()) && old.policy->revision() == revision;
     });
-    bound.policy = known == before.end() ? compile_(document) : known->policy;
-    policies_.push_back(std::move(bound));
+    bound.policy = known == before->end() ? compile_(document) : known->policy;
+    policies->push_back(std::move(bound));
   }
-  std::ranges::sort(policies_, {}, [](const BoundPolicy& bound) { return bound.policy->name(); });
-  for (BoundPolicy& bound : policies_) std::ranges::sort(bound.bindings, {}, &PolicyBinding::name);
+  std::ranges::sort(*policies, {}, [](const BoundPolicy& bound) { return bound.policy->name(); });
+  for (BoundPolicy& bound : *policies) std::ranges::sort(bound.bindings, {}, &PolicyBinding::name);
 }
 
 PolicyMatcher::Match PolicyMatcher::MatchPolicy(Attributes& attributes, const CompiledPolicy& policy) const {
@@ -109,46 +112,62 @@ const schema::Kind& PolicyMatcher::StoredKind(const Attributes& attributes, cons
   return *stored;
 }
 
-Result<PolicyParameter> PolicyMatcher::Parameter(const Attributes& attributes, const schema::Kind& stored, const schema::Kind& kind,
-                                                 const DocumentPtr& found) const {
-  object::Arena& arena = attributes.request().arena();
-  arena.Keep(found);
-  TRY_ASSIGN(Value value, parts_.served.Convert(arena, found->root(), stored, kind));
-  Value metadata = value.Get("metadata");
-  return PolicyParameter{JsonFormOf(arena, *kind.type, kind.gvk, value), metadata.Get("namespace").AsString(), metadata.Get("name").AsString()};
+Task<MatchConditions::Answer> PolicyMatcher::Meets(const Attributes& attributes, const CompiledPolicy& policy, VersionedObjects objects,
+                                                   Value params) const {
+  ExpressionAuthorizer authorizer(parts_.authorizer, attributes.request().user());
+  ExpressionInput input(attributes, objects, params, Value(), &authorizer);
+  input.SetVariables(policy.variables());
+  MonotonicTime start = parts_.runtime.Now();
+  auto match = policy.conditions().Match(input);
+  MatchConditions::Answer answer = co_await std::move(match);
+  if (parts_.metrics != nullptr && !answer.matches) {
+    parts_.metrics->ConditionsEvaluated({policy.name(), "policy", "validate", attributes.request().operation}, answer.faults,
+                                        parts_.runtime.Now() - start);
+  }
+  co_return answer;
 }
 
-Result<std::vector<PolicyParameter>> PolicyMatcher::Parameters(const Attributes& attributes, const CompiledPolicy& policy,
-                                                               const PolicyBinding& binding) const {
+Task<Result<PolicyParameter>> PolicyMatcher::Parameter(const Attributes& attributes, const schema::Kind& stored, const schema::Kind& kind,
+                                                       DocumentPtr found) const {
+  object::Arena& arena = attributes.request().arena();
+  arena.Keep(found);
+  auto convert = parts_.served.ConvertElsewhere(arena, found->root(), stored, kind);
+  CO_TRY_ASSIGN(Value value, co_await std::move(convert));
+  Value metadata = value.Get("metadata");
+  co_return PolicyParameter{JsonFormOf(arena, *kind.type, kind.gvk, value), metadata.Get("namespace").AsString(), metadata.Get("name").AsString()};
+}
+
+Task<Result<std::vector<PolicyParameter>>> PolicyMatcher::Parameters(const Attributes& attributes, const CompiledPolicy& policy,
+                                                                     const PolicyBinding& binding) const {
   Value kind_name = policy.spec().Get("paramKind"), reference = binding.spec.Get("paramRef");
-  if (!kind_name || !reference) return std::vector<PolicyParameter>(1);
+  if (!kind_name || !reference) co_return std::vector<PolicyParameter>(1);
   const schema::Kind* kind = ParamKind(kind_name);
-  if (kind == nullptr) return Fail(InternalError("the kind of the parameters is gone"));  // MatchPolicy has looked
+  if (kind == nullptr) co_return Fail(InternalError("the kind of the parameters is gone"));  // MatchPolicy has looked
   std::string_view asked_ns = reference.Get("namespace").AsString(), ns = kind->namespaced ? asked_ns : std::string_view();
   if (kind->namespaced && ns.empty()) ns = attributes.ns();
   auto fault = [](std::string_view text) { return Fail(SystemError(text)); };
-  if (kind->namespaced && ns.empty()) return fault("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources");
-  if (!kind->namespaced && !asked_ns.empty()) return fault("paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
+  if (kind->namespaced && ns.empty()) co_return fault("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources");
+  if (!kind->namespaced && !asked_ns.empty()) co_return fault("paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
   const schema::Kind& stored = StoredKind(attributes, *kind);
-  std::vector<PolicyParameter> parameters;
+  std::vector<DocumentPtr> objects;
   std::string_view name = reference.Get("name").AsString();
   if (!name.empty()) {
-    if (DocumentPtr found = parts_.objects.Get(kind->gvk.group, kind->plural, ns, name)) {
-      TRY_ASSIGN(PolicyParameter parameter, Parameter(attributes, stored, *kind, found));
-      parameters.push_back(parameter);
-    }
+    if (DocumentPtr found = parts_.objects.Get(kind->gvk.group, kind->plural, ns, name)) objects.push_back(std::move(found));
   } else {
-    TRY_ASSIGN(object::LabelSelector selector, object::LabelSelector::FromLabelSelector(reference.Get("selector")));
-    for (const DocumentPtr& found : parts_.objects.List(kind->gvk.group, kind->plural, ns)) {
-      if (!selector.Matches(found->root().Path({"metadata", "labels"}))) continue;
-      TRY_ASSIGN(PolicyParameter parameter, Parameter(attributes, stored, *kind, found));
-      parameters.push_back(parameter);
-    }
+    CO_TRY_ASSIGN(object::LabelSelector selector, object::LabelSelector::FromLabelSelector(reference.Get("selector")));
+    objects = parts_.objects.List(kind->gvk.group, kind->plural, ns);
+    std::erase_if(objects, [&](const DocumentPtr& found) { return !selector.Matches(found->root().Path({"metadata", "labels"})); });
   }
-  if (parameters.empty() && reference.Get("parameterNotFoundAction").AsString() == "Deny") {
-    return fault("no params found for policy binding with `Deny` parameterNotFoundAction");
+  if (objects.empty() && reference.Get("parameterNotFoundAction").AsString() == "Deny") {
+    co_return fault("no params found for policy binding with `Deny` parameterNotFoundAction");
   }
-  return parameters;
+  std::vector<PolicyParameter> parameters;
+  for (DocumentPtr& found : objects) {
+    auto make = Parameter(attributes, stored, *kind, std::move(found));
+    CO_TRY_ASSIGN(PolicyParameter parameter, co_await std::move(make));
+    parameters.push_back(parameter);
+  }
+  co_return parameters;
 }
 
 Result<Value> PolicyMatcher::Namespace(const Attributes& attributes) const {

@@ -71,8 +71,8 @@ class PolicySource {
   PolicySource(const PluginParts& parts, std::string_view policies, std::string_view bindings, Compile compile);
   PolicySource(const PolicySource&) = delete;
   PolicySource& operator=(const PolicySource&) = delete;
-  // As of now.
-  const std::vector<BoundPolicy>& Policies();
+  // As of now: what is given stays as it is while a request makes use of it. Never null.
+  std::shared_ptr<const std::vector<BoundPolicy>> Policies();
 
  private:
   void Refresh();
@@ -81,7 +81,7 @@ class PolicySource {
   std::string_view policies_plural_, bindings_plural_;
   Compile compile_;
   ChangeMark changes_;
-  std::vector<BoundPolicy> policies_;
+  std::shared_ptr<const std::vector<BoundPolicy>> policies_ = std::make_shared<std::vector<BoundPolicy>>();
 };
 
 // One object that a binding's paramRef gives; absent: null is what the policy sees as `params`.
@@ -104,7 +104,12 @@ class PolicyMatcher {
   // Whether the binding is about the request; its parameters, one absent one if it has none, none at all if none is found and that
   // is allowed. The error's message is the fault.
   Result<bool> MatchBinding(Attributes& attributes, const PolicyBinding& binding) const;
-  Result<std::vector<PolicyParameter>> Parameters(const Attributes& attributes, const CompiledPolicy& policy, const PolicyBinding& binding) const;
+  // Everything referred to outlives the task.
+  Task<Result<std::vector<PolicyParameter>>> Parameters(const Attributes& attributes, const CompiledPolicy& policy,
+                                                        const PolicyBinding& binding) const;
+  // Whether a policy's conditions hold for the request; counted.
+  Task<MatchConditions::Answer> Meets(const Attributes& attributes, const CompiledPolicy& policy, VersionedObjects objects,
+                                      object::Value params) const;
   // The request's namespace as expressions see it; absent for what is in none, and for namespaces.
   Result<object::Value> Namespace(const Attributes& attributes) const;
 
@@ -112,8 +117,8 @@ class PolicyMatcher {
   const schema::Kind* ParamKind(const object::Value& kind) const;
   // The version in which the store has objects of the kind.
   const schema::Kind& StoredKind(const Attributes& attributes, const schema::Kind& kind) const;
-  Result<PolicyParameter> Parameter(const Attributes& attributes, const schema::Kind& stored, const schema::Kind& kind,
-                                    const object::DocumentPtr& found) const;
+  Task<Result<PolicyParameter>> Parameter(const Attributes& attributes, const schema::Kind& stored, const schema::Kind& kind,
+                                          object::DocumentPtr found) const;
 
   const PluginParts& parts_;
 };

@@ -1,7 +1,9 @@
 // Admission policies: which writes they are about, what they refuse and change, and in which words.
 #include "admission/user/policies.h"
 
+#include "admission/admission_metrics.h"
 #include "admission/fixture_test.h"
+#include "kinds/audit_annotations.h"
 
 namespace homeostat::admission {
 namespace {
@@ -69,6 +71,56 @@ TEST_F(PoliciesTest, ValidatingPoliciesRefuse) {
             Texts{"Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': failed expression: false"});
 }
 
+TEST_F(PoliciesTest, OthersGetTheirTurnBetweenExpensiveExpressions) {
+  std::string digits = "\"0123456789\".split(\"\")", loop = digits + ".all(a, " + digits + ".all(b, " + digits + ".all(c, " + digits + ".all(d, a + b != \"x\"))))";
+  std::string validations;
+  for (int i = 0; i < 4; ++i) validations += (i == 0 ? "" : ", ") + ("{expression: '" + loop + "'}");
+  HavePolicy("Validating", "validations: [" + validations + "]", "validationActions: [Deny]");
+  auto plugin = MakeValidatingAdmissionPolicy(Parts());
+  int turns = 0;
+  TaskGroup others(*runtime_);
+  auto count = [](Runtime& runtime, int* turns) -> Task<void> {
+    while (true) {
+      ++*turns;
+      auto yield = Yield(runtime);
+      co_await std::move(yield);
+    }
+  };
+  others.Spawn(count(*runtime_, &turns));
+  EXPECT_EQ(Run(*plugin, {kMap}).error, "");
+  EXPECT_GE(turns, 3);
+}
+
+TEST_F(PoliciesTest, DecisionsAreCountedAndNoted) {
+  struct Case {
+    std::string_view parts, actions, series;  // of check_total
+    std::map<std::string, std::string> notes;
+  };
+  const std::string failure = R"([{"message":"no","policy":"p","binding":"b","expressionIndex":1,"validationActions":["Warn","Audit"]}])";
+  for (const Case& test : std::vector<Case>{
+           {"validations: [{expression: 'true'}, {expression: 'false', message: no}]", "[Warn, Audit]",
+            R"(enforcement_action="audit",error_type="no_error")", {{"validation.policy.admission.k8s.io/validation_failure", failure}}},
+           {"validations: [{expression: 'object.x == 1'}]", "[Deny]", R"(enforcement_action="deny",error_type="invalid_error")", {}},
+           {"failurePolicy: Ignore, validations: [{expression: 'object.x == 1'}]", "[Deny]", R"(enforcement_action="allow",error_type="invalid_error")", {}},
+           {"validations: [{expression: 'false'}], auditAnnotations: [{key: k, valueExpression: '\" a \" + object.data.b'}, {key: none, valueExpression: '\" \"'}]",
+            "[Deny]", R"(enforcement_action="deny",error_type="no_error")", {{"p/k", "a 22"}}},
+       }) {
+    MetricsRegistry registry;
+    AdmissionMetrics metrics(registry);
+    PluginParts parts = Parts();
+    parts.metrics = &metrics;
+    HavePolicy("Validating", test.parts, "validationActions: " + std::string(test.actions));
+    auto plugin = MakeValidatingAdmissionPolicy(parts);
+    kinds::AuditAnnotations notes(kinds::AuditLevel::kMetadata);
+    annotations_ = &notes;
+    Run(*plugin, {kMap});
+    EXPECT_TRUE(registry.Render().contains("apiserver_validating_admission_policy_check_total{" + std::string(test.series) +
+                                           R"(,policy="p",policy_binding="b"} 1)")) << registry.Render();
+    EXPECT_EQ(notes.by_key(), test.notes) << test.parts;
+    annotations_ = nullptr;
+  }
+}
+
 TEST_F(PoliciesTest, PoliciesAreCompiledWhenTheyChange) {
   class Counted final : public CompiledPolicy {
    public:
@@ -85,12 +137,12 @@ TEST_F(PoliciesTest, PoliciesAreCompiledWhenTheyChange) {
          "'}, spec: {" + std::string(kRules) + ", validations: [{expression: 'true'}]}}");
   };
   have("5");
-  EXPECT_TRUE(source.Policies().empty());  // nothing is bound
+  EXPECT_TRUE(source.Policies()->empty());  // nothing is bound
   Have("{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, validationActions: [Deny]}}");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(source.Policies().size(), 1u);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(source.Policies()->size(), 1u);
   EXPECT_EQ(compiled, 1);
   have("6");
-  EXPECT_EQ(source.Policies().size(), 1u);
+  EXPECT_EQ(source.Policies()->size(), 1u);
   EXPECT_EQ(compiled, 2);
 }
 

@@ -6,9 +6,17 @@ namespace {
 
 using Outcomes = std::vector<std::optional<WebhookOutcome>>;
 
-Task<void> RunOne(const PluginParts* parts, WebhookCall call, std::optional<WebhookOutcome>* outcome) {
+bool IsIgnored(const Webhook& webhook, const WebhookOutcome& outcome) {
+  return outcome.kind == WebhookOutcome::Kind::kFailed && webhook.ignores_failures;
+}
+
+Task<void> RunOne(const PluginParts* parts, const Request* request, WebhookCall call, std::optional<WebhookOutcome>* outcome) {
+  const Webhook& webhook = *call.webhook;
+  MonotonicTime start = parts->runtime.Now();
   auto calling = CallWebhook(*parts, std::move(call));
   *outcome = co_await std::move(calling);
+  bool rejected = (*outcome)->error && !IsIgnored(webhook, **outcome);
+  CountCall(*parts, *request, webhook, **outcome, rejected, parts->runtime.Now() - start);
 }
 
 class ValidatingWebhooks final : public Plugin {
@@ -25,7 +33,7 @@ class ValidatingWebhooks final : public Plugin {
     Outcomes outcomes(calls.size());
     TaskGroup group(parts_.runtime);
     // Of a call only its webhook is asked for afterwards, which moving leaves.
-    for (size_t i = 0; i < calls.size(); ++i) group.Spawn(RunOne(&parts_, std::move(calls[i]), &outcomes[i]));
+    for (size_t i = 0; i < calls.size(); ++i) group.Spawn(RunOne(&parts_, &request, std::move(calls[i]), &outcomes[i]));
     auto join = group.Join();
     co_await std::move(join);
     co_return Decide(calls, outcomes, request);
@@ -50,8 +58,10 @@ class ValidatingWebhooks final : public Plugin {
     std::optional<Status> refusal;
     for (size_t i = 0; i < calls.size(); ++i) {
       const WebhookOutcome& outcome = *outcomes[i];
-      WarnClient(request, outcome);
-      bool ignored = outcome.kind == WebhookOutcome::Kind::kFailed && calls[i].webhook->ignores_failures;
+      const Webhook& webhook = *calls[i].webhook;
+      PassOn(request, webhook, outcome);
+      bool ignored = IsIgnored(webhook, outcome);
+      if (ignored) NoteFailOpen(request, webhook, 0, i);
       if (!refusal && outcome.error && !ignored) refusal = outcome.error;
     }
     if (refusal) return Fail(*refusal);

@@ -95,6 +95,9 @@ Result<WebhookAnswer> ReadAdmissionReview(object::Arena& arena, std::string_view
   answer.allowed = response.Get("allowed").AsBool();
   answer.result = response.Get("status");
   for (const Value& warning : response.Get("warnings").items()) answer.warnings.emplace_back(warning.AsString());
+  for (const object::Member& note : response.Get("auditAnnotations").members()) {
+    answer.annotations.emplace_back(note.name(), note.value.AsString());
+  }
   if (!answer.allowed || !mutates) return answer;
   TRY_ASSIGN(answer.patch, ReadPatch(arena, response));
   std::string_view type = strict ? response.Get("patchType").AsString() : "JSONPatch";

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "admission/user/attributes.h"
@@ -19,6 +20,7 @@ struct WebhookAnswer {
   object::Value result;              // why not, a Status; may be absent
   object::Value patch;               // operations of a JSON patch; absent: nothing is changed
   std::vector<std::string> warnings; // for the client
+  std::vector<std::pair<std::string, std::string>> annotations;  // for the audit log
 };
 
 // The answer in a body. Errors are upstream's words after `failed calling webhook "…": `. mutates: it may send a patch, and must then

@@ -1,22 +1,26 @@
 #include "admission/user/webhooks.h"
 
+#include "admission/admission_metrics.h"
+
 namespace homeostat::admission {
 namespace {
 
 using object::Value;
 
-constexpr std::string_view kGroup = "admissionregistration.k8s.io";
+constexpr std::string_view kGroup = "admissionregistration.k8s.io", kMutatingConfigurations = "mutatingwebhookconfigurations";
 
 const cel::PolicyEnvironment& ConditionEnvironment() {
   static const cel::PolicyEnvironment environment({.authorizer = true}, /*with_variables=*/false);
   return environment;
 }
 
-Webhook ReadWebhook(const Value& source, std::string id) {
+Webhook ReadWebhook(const Value& source, std::string_view configuration, std::string id, bool mutates) {
   bool ignores = source.Get("failurePolicy").AsString() == "Ignore";
   std::string_view effects = source.Get("sideEffects").AsString();
   Webhook webhook{.name = std::string(source.Get("name").AsString()),
+                  .configuration = std::string(configuration),
                   .id = std::move(id),
+                  .mutates = mutates,
                   .criteria = MatchCriteria::OfWebhook(source),
                   .conditions = MatchConditions(source.Get("matchConditions"), ConditionEnvironment(), ignores),
                   .target = callout::ReadClientConfig(source.Get("clientConfig")),
@@ -51,7 +55,7 @@ std::shared_ptr<const WebhookSet> WebhookSource::Make() const {
     for (const Value& source : configuration->root().Get("webhooks").items()) {
       std::string_view name = source.Get("name").AsString();
       std::string id = owner + "/" + std::string(name) + "/" + std::to_string(seen[name]++);
-      set->webhooks.push_back(ReadWebhook(source, std::move(id)));
+      set->webhooks.push_back(ReadWebhook(source, owner, std::move(id), plural_ == kMutatingConfigurations));
     }
   }
   return set;
@@ -60,18 +64,24 @@ std::shared_ptr<const WebhookSet> WebhookSource::Make() const {
 namespace {
 
 // Whether the conditions of a webhook hold.
-Result<bool> Meets(const PluginParts& parts, const Webhook& webhook, Attributes& attributes, const Place& place) {
-  if (webhook.conditions.empty()) return true;
+Task<Result<bool>> Meets(const PluginParts& parts, const Webhook& webhook, Attributes& attributes, const Place& place) {
   auto objects = attributes.In(place);
-  if (!objects) return Fail(InternalError(objects.error().message()));
+  if (!objects) co_return Fail(InternalError(objects.error().message()));
   ExpressionAuthorizer authorizer(parts.authorizer, attributes.request().user());
   ExpressionInput input(attributes, *objects, Value(), Value(), &authorizer);
-  MatchConditions::Answer answer = webhook.conditions.Match(input);
+  MonotonicTime start = parts.runtime.Now();
+  auto match = webhook.conditions.Match(input);
+  MatchConditions::Answer answer = co_await std::move(match);
+  AdmissionMetrics::Conditions counted{webhook.name, "webhook", webhook.mutates ? "admit" : "validating", attributes.request().operation};
+  if (parts.metrics != nullptr && !answer.matches) {
+    parts.metrics->ConditionsEvaluated(counted, answer.faults, parts.runtime.Now() - start);
+    if (answer.fault.empty()) parts.metrics->ConditionsExcluded(counted);
+  }
   if (!answer.fault.empty()) {
     const ResourceName& resource = attributes.place().resource;
-    return Fail(ForbiddenError(resource.group, resource.resource, attributes.name(), answer.fault));
+    co_return Fail(ForbiddenError(resource.group, resource.resource, attributes.name(), answer.fault));
   }
-  return answer.matches;
+  co_return answer.matches;
 }
 
 }  // namespace
@@ -82,7 +92,9 @@ Task<Result<const Place*>> PlaceToCall(const PluginParts& parts, const Webhook& 
   auto prepare = attributes.Prepare(*place);
   auto prepared = co_await std::move(prepare);
   if (!prepared) co_return Fail(InternalError(prepared.error().message()));
-  CO_TRY_ASSIGN(bool meets, Meets(parts, webhook, attributes, *place));
+  if (webhook.conditions.empty()) co_return place;
+  auto check = Meets(parts, webhook, attributes, *place);
+  CO_TRY_ASSIGN(bool meets, co_await std::move(check));
   co_return meets ? place : nullptr;
 }
 

@@ -18,7 +18,9 @@ namespace homeostat::admission {
 
 struct Webhook {
   std::string name;            // as messages show it
+  std::string configuration;   // the name of the object it stands in
   std::string id;              // CONFIGURATION/NAME/N: tells apart what has one name in one configuration
+  bool mutates = false;        // it is of a MutatingWebhookConfiguration
   MatchCriteria criteria;
   MatchConditions conditions;
   Result<callout::Target> target;

@@ -19,19 +19,22 @@ BlockingPool::~BlockingPool() {
 }
 
 void BlockingPool::Run(Runtime& runtime, Callback work, Callback done) {
-  std::lock_guard lock(mutex_);
-  if (stopping_) return;
-  jobs_.push_back({&runtime, std::move(work), std::move(done)});
-  if (static_cast<int>(jobs_.size()) > idle_ && static_cast<int>(threads_.size()) < limit_) {
-    // Signals are the loop thread's business.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    threads_.emplace_back([this] { Work(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  } else {
-    ready_.notify_one();
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    jobs_.push_back({&runtime, std::move(work), std::move(done)});
+    if (static_cast<int>(jobs_.size()) > idle_ && static_cast<int>(threads_.size()) < limit_) {
+      // Signals are the loop thread's business.
+      sigset_t all, before;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, &before);
+      threads_.emplace_back([this] { Work(); });
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      return;
+    }
   }
+  // Not under the lock, which the thread that wakes takes first.
+  ready_.notify_one();
 }
 
 void BlockingPool::Work() {

@@ -8,6 +8,10 @@
 #include "homeostat/object/json.h"
 #include "object/internal/utf8.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace homeostat::object {
 namespace {
 
@@ -102,48 +106,78 @@ size_t PutRune(Sink& sink, std::string_view text) {
   return rune.size;
 }
 
-// Nonzero if any of the eight octets is special. The sums of bits that this takes are those of "determine if a word has a
-// byte equal to n" in Bit Twiddling Hacks; '<' and '>', and '"' and '&', differ in one bit and are looked for together.
-uint64_t AnySpecial(uint64_t word) {
-  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-  auto below = [](uint64_t w, uint64_t limit) { return (w - kOnes * limit) & ~w & kHighs; };
-  auto equals = [&](uint64_t w, uint64_t octet) { return below(w ^ (kOnes * octet), 1); };
-  return (word & kHighs) | below(word, 0x20) | equals(word | kOnes * 0x02, '>') | equals(word | kOnes * 0x04, '&') |
-         equals(word, '\\');
+#if defined(__SSE2__)
+// A bit for each octet that is special.
+uint32_t SpecialOctets(__m128i block) {
+  auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
+  // Compared as signed: octets of 0x80 and above are below the space, too.
+  __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
+  found = _mm_or_si128(found, _mm_or_si128(equals('<'), _mm_or_si128(equals('>'), equals('&'))));
+  return static_cast<uint32_t>(_mm_movemask_epi8(found));
+}
+
+// Copies Size octets if none is special.
+template <size_t Size>
+bool CopyBlock(const char* from, char* to) {
+  static_assert(Size == 4 || Size == 8 || Size == 16);
+  __m128i block = _mm_setzero_si128();
+  std::memcpy(&block, from, Size);
+  if ((SpecialOctets(block) & ((1u << Size) - 1)) != 0) return false;
+  std::memcpy(to, &block, Size);
+  return true;
+}
+#else
+template <size_t Size>
+bool CopyBlock(const char* from, char* to) {
+  for (size_t i = 0; i < Size; ++i) {
+    if (kSpecial[static_cast<uint8_t>(from[i])]) return false;
+  }
+  std::memcpy(to, from, Size);
+  return true;
+}
+#endif
+
+// Of a text of Size to twice Size octets: its beginning and its end, which overlap.
+template <size_t Size>
+bool CopyTwoBlocks(std::string_view text, char* out) {
+  return CopyBlock<Size>(text.data(), out) && CopyBlock<Size>(text.data() + text.size() - Size, out + text.size() - Size);
 }
 
 // Copies up to the first special character, or all; returns how much. There must be room for all of the text.
 size_t CopyPlain(std::string_view text, char* out) {
-  constexpr size_t kWord = sizeof(uint64_t);
   size_t at = 0;
-  auto copy_word = [&](size_t from) {
-    uint64_t word;
-    std::memcpy(&word, text.data() + from, kWord);
-    if (AnySpecial(word) != 0) return false;
-    std::memcpy(out + from, &word, kWord);
-    return true;
-  };
-  while (at + kWord <= text.size() && copy_word(at)) at += kWord;
-  // The rest of a longer text is the end of its last whole word.
-  if (at > 0 && at < text.size() && at + kWord > text.size() && copy_word(text.size() - kWord)) return text.size();
+  if (text.size() > 16) {
+    while (at + 16 <= text.size() && CopyBlock<16>(text.data() + at, out + at)) at += 16;
+    if (at + 16 > text.size() && CopyBlock<16>(text.data() + text.size() - 16, out + text.size() - 16)) return text.size();
+  } else if (text.size() >= 8) {
+    if (CopyTwoBlocks<8>(text, out)) return text.size();
+  } else if (text.size() >= 4) {
+    if (CopyTwoBlocks<4>(text, out)) return text.size();
+  }
   for (; at < text.size() && !kSpecial[static_cast<uint8_t>(text[at])]; ++at) out[at] = text[at];
   return at;
 }
 
 void PutString(Sink& sink, std::string_view text) {
-  sink.Put('"');
-  size_t at = 0;
-  while (true) {
-    size_t copied = CopyPlain(text.substr(at), sink.Room(text.size() - at + 1));
-    sink.Advance(copied);
-    at += copied;
-    if (at == text.size()) break;
+  char* out = sink.Room(text.size() + 2);
+  *out = '"';
+  size_t at = CopyPlain(text, out + 1);
+  if (at == text.size()) {
+    out[at + 1] = '"';
+    return sink.Advance(at + 2);
+  }
+  sink.Advance(at + 1);
+  while (at < text.size()) {
     uint8_t c = static_cast<uint8_t>(text[at]);
-    if (c < 0x80) {
+    if (c >= 0x80) {
+      at += PutRune(sink, text.substr(at));
+    } else if (kSpecial[c]) {
       PutEscape(sink, c);
       ++at;
     } else {
-      at += PutRune(sink, text.substr(at));
+      size_t copied = CopyPlain(text.substr(at), sink.Room(text.size() - at));
+      sink.Advance(copied);
+      at += copied;
     }
   }
   sink.Put('"');

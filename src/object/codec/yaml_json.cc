@@ -1,5 +1,7 @@
 #include "object/internal/yaml_json.h"
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,15 +14,30 @@ namespace {
 constexpr size_t kMostKeyBytes = 1000;
 constexpr size_t kMostDepth = 90;
 
+// What MayDiffer must look at: what is no printable ASCII, and what decides by its neighbour.
+constexpr std::array<bool, 256> MakeDoubtful() {
+  std::array<bool, 256> doubtful{};
+  for (size_t c = 0x7f; c < doubtful.size(); ++c) doubtful[c] = true;
+  for (char c : {'\t', '\\', ':'}) doubtful[static_cast<size_t>(c)] = true;
+  return doubtful;
+}
+constexpr std::array<bool, 256> kDoubtful = MakeDoubtful();
+
 // Whether some character or sequence may mean something else in YAML, be refused there, or stand where it must not.
 bool MayDiffer(std::string_view text) {
-  char before = '\0';
-  for (char c : text) {
-    auto octet = static_cast<unsigned char>(c);
-    if (octet == '\t' || octet >= 0x7f) return true;                            // no white space in YAML; printable ones only
-    if (before == '\\' && (c == 'u' || c == '/')) return true;                  // half a character in YAML; unknown to it
-    if (c == ':' && (before == ' ' || before == '\n' || before == '\r')) return true;  // a key must end on its line
-    before = c;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!kDoubtful[static_cast<uint8_t>(text[i])]) continue;
+    char before = i > 0 ? text[i - 1] : '\0', after = i + 1 < text.size() ? text[i + 1] : '\0';
+    switch (text[i]) {
+      case '\\':
+        if (after == 'u' || after == '/') return true;  // half a character in YAML; unknown to it
+        break;
+      case ':':
+        if (before == ' ' || before == '\n' || before == '\r') return true;  // a key must end on its line
+        break;
+      default:
+        return true;  // no white space in YAML; printable ones only
+    }
   }
   return text.find("\"<<\"") != std::string_view::npos;  // merges what follows
 }

@@ -62,7 +62,8 @@ std::vector<const Member*> SortedByName(const Value& object) {
 }
 
 int CompareMembers(const Member& a, const Member& b) {
-  if (int order = a.name().compare(b.name()); order != 0) return order < 0 ? -1 : 1;
+  bool same_name = a.name_data == b.name_data && a.name_size == b.name_size;
+  if (int order = same_name ? 0 : a.name().compare(b.name()); order != 0) return order < 0 ? -1 : 1;
   return CompareValues(a.value, b.value);
 }
 
@@ -74,6 +75,7 @@ bool InOrder(const Value& object) {
 }
 
 int CompareObjects(const Value& a, const Value& b) {
+  if (a.size() == 1 && b.size() == 1) return CompareMembers(a.members()[0], b.members()[0]);
   size_t shared = std::min(a.size(), b.size());
   if (InOrder(a) && InOrder(b)) {
     for (size_t i = 0; i < shared; ++i) {

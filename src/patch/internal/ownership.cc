@@ -129,11 +129,12 @@ std::expected<Comparison, Refusal> Ownership::TakeOver(const Value& live, const 
   return **own;
 }
 
-Done Ownership::Update(const Value& live, const Value& updated, ManagedEntry writer, std::string_view now) {
+Done Ownership::Update(const Value& live, const Value& updated, ManagedEntry writer, std::string_view now, bool* doubtful) {
   TRY(Reconcile(live));
   // The writer's earlier entry takes part like any other: what it owned and now changes comes back to it below.
   auto changes = TakeOver(live, updated, nullptr, true);
   if (!changes) return Fail(changes.error().status);
+  if (doubtful != nullptr) *doubtful = changes->doubtful;
   FieldSet written = options_.reset_fields.Apply(arena_, Union(arena_, changes->modified, changes->added));
   written = Difference(arena_, written, NeverOwned());
   if (written.empty()) return {};

@@ -19,7 +19,8 @@ class Ownership {
       : arena_(arena), options_(options), managed_(std::move(managed)) {}
 
   // After a write that was no apply: who loses what was changed, and what the writer gets.
-  Done Update(const Value& live, const Value& updated, ManagedEntry writer, std::string_view now);
+  // doubtful, if given: see Comparison.
+  Done Update(const Value& live, const Value& updated, ManagedEntry writer, std::string_view now, bool* doubtful = nullptr);
 
   // The object with the configuration merged in and without what the applier no longer says and nobody else owns.
   // Absent if that is what there was.

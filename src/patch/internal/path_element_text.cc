@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "homeostat/object/json.h"
 
@@ -145,6 +146,28 @@ Result<std::optional<ParsedElement>> ParsePathElement(Arena& arena, std::string_
   }
 }
 
+namespace {
+
+// A value inside a step is nearly always a text or a number, and a key an object of those.
+void AppendValue(std::string& out, const Value& value) {
+  if (value.IsString()) return object::AppendJsonString(out, value.AsString());
+  // A number that JSON cannot say never gets into a path: paths come from JSON.
+  (void)object::AppendJson(out, value);
+}
+
+void AppendKey(std::string& out, const Value& key) {
+  char separator = '{';
+  for (const Member& field : key.members()) {
+    out += std::exchange(separator, ',');
+    object::AppendJsonString(out, field.name());
+    out += ':';
+    AppendValue(out, field.value);
+  }
+  out += key.empty() ? "{}" : "}";
+}
+
+}  // namespace
+
 void AppendPathElement(std::string& out, const PathElement& element) {
   switch (element.kind()) {
     case PathElement::Kind::kField:
@@ -154,12 +177,12 @@ void AppendPathElement(std::string& out, const PathElement& element) {
       out.append("i:").append(std::to_string(element.value().AsInt()));
       return;
     case PathElement::Kind::kValue:
+      out += "v:";
+      return AppendValue(out, element.value());
     case PathElement::Kind::kKey:
-      break;
+      out += "k:";
+      return AppendKey(out, element.value());
   }
-  out += element.kind() == PathElement::Kind::kValue ? "v:" : "k:";
-  // A number that JSON cannot say never gets into a path: paths come from JSON.
-  (void)object::AppendJson(out, element.value());
 }
 
 }  // namespace homeostat::patch::internal

@@ -27,6 +27,23 @@ class SetBuilder {
     auto before = [](const FieldSet::Entry& a, const FieldSet::Entry& b) { return a.element < b.element; };
     if (!std::is_sorted(first, pending_.end(), before)) std::sort(first, pending_.end(), before);
   }
+  // Sorts what was pushed since `start`; of equal steps one is left, a member without children. Whether there were any.
+  bool SortMerged(size_t start) {
+    auto first = pending_.begin() + static_cast<ptrdiff_t>(start);
+    std::sort(first, pending_.end(),
+              [](const FieldSet::Entry& a, const FieldSet::Entry& b) { return a.element < b.element; });
+    auto last = first;
+    for (auto at = first; at != pending_.end(); ++at) {
+      if (at != first && std::prev(last)->element == at->element) {
+        *std::prev(last) = {at->element, {}, true};
+      } else {
+        *last++ = *at;
+      }
+    }
+    bool merged = last != pending_.end();
+    pending_.erase(last, pending_.end());
+    return merged;
+  }
   FieldSet End(size_t start) {
     size_t count = pending_.size() - start;
     if (count == 0) return {};

@@ -22,6 +22,22 @@ inline object::Value CopyItems(object::Arena& arena, std::span<const object::Val
   return object::Value::List({copy, items.size()});
 }
 
+// The same piece of memory, or the same scalar: says at once that nothing was changed.
+inline bool IsSame(const object::Value& a, const object::Value& b) {
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
+    case object::ValueKind::kString:
+    case object::ValueKind::kBytes:
+      return a.AsString().data() == b.AsString().data() && a.AsString().size() == b.AsString().size();
+    case object::ValueKind::kList:
+      return a.items().data() == b.items().data() && a.size() == b.size();
+    case object::ValueKind::kObject:
+      return a.members().data() == b.members().data() && a.size() == b.size();
+    default:
+      return object::Equal(a, b);
+  }
+}
+
 // Sorts by name; of members with the same name the last one stays. Returns how many are left.
 size_t SortByName(std::span<object::Member> members);
 // The same by field index; members without one keep their order, after all others.

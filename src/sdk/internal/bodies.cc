@@ -8,6 +8,7 @@
 #include "homeostat/api/meta/v1.h"
 #include "homeostat/api/registry.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/packed.h"
 #include "homeostat/object/wire.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
@@ -118,7 +119,7 @@ Result<ListResult> DecodeJsonList(const ListType& type, std::string_view body) {
     schema::ConformReport report{.collect = false, .problems = {}};
     TRY_ASSIGN(Value typed, schema::Conform(scratch, item, *type.item.type, report));
     auto document = std::make_shared<object::Document>();
-    Value copy = object::DeepCopy(document->arena(), typed);
+    Value copy = object::PackedInto(document->arena(), typed);
     document->set_root(AddTypeMeta(document->arena(), type.item, copy));
     list.items.push_back(std::move(document));
   }

@@ -3,7 +3,15 @@
 #include <unordered_set>
 #include <utility>
 
+#include "homeostat/object/packed.h"
+
 namespace homeostat::sdk {
+
+object::DocumentPtr ObjectStore::Kept(const object::Value& object) const {
+  if (managed_fields_) return object::Packed(object);
+  object::Arena scratch;
+  return object::Packed(object::WithPath(scratch, object, {"metadata", "managedFields"}, object::Value()));
+}
 
 void ObjectStore::Enter(const Objects::value_type& entry) {
   std::vector<std::string> values;
@@ -36,12 +44,13 @@ void ObjectStore::Put(object::DocumentPtr object, Changes& changes) {
     known = objects_.end();
   }
   if (known == objects_.end()) {
-    auto entry = objects_.emplace(std::move(key), object).first;
+    auto entry = objects_.emplace(std::move(key), Kept(object->root())).first;
     Enter(*entry);
-    changes.push_back({nullptr, std::move(object)});
+    changes.push_back({nullptr, entry->second});
     return;
   }
   if (meta::ResourceVersion(known->second->root()) == meta::ResourceVersion(object->root())) return;
+  object = Kept(object->root());
   Leave(*known);
   changes.push_back({std::exchange(known->second, object), object});
   Enter(*known);

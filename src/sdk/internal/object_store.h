@@ -17,6 +17,9 @@ class ObjectStore {
  public:
   using Changes = std::vector<Change>;
 
+  // managed_fields: whether metadata.managedFields are kept.
+  explicit ObjectStore(bool managed_fields = true) : managed_fields_(managed_fields) {}
+
   // Takes in an object as it is now. The same version again is no change; another uid under the key is two.
   void Put(object::DocumentPtr object, Changes& changes);
   // Takes out what has that key. `last`: its final state, if known.
@@ -43,9 +46,12 @@ class ObjectStore {
     std::unordered_map<std::string, Entries> entries;
   };
 
+  // What is kept of an object: in no more memory than it needs.
+  object::DocumentPtr Kept(const object::Value& object) const;
   void Enter(const Objects::value_type& entry);
   void Leave(const Objects::value_type& entry);
 
+  const bool managed_fields_;
   Objects objects_;
   std::vector<Index> indexes_;
 };

@@ -5,6 +5,7 @@
 
 #include "homeostat/api/meta/v1.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/packed.h"
 #include "homeostat/object/wire.h"
 #include "homeostat/schema/conform.h"
 #include "sdk/internal/bodies.h"
@@ -89,7 +90,7 @@ Result<WatchEvent> DecodeJsonEvent(const BodyType& type, std::string_view frame)
   object::Arena scratch;
   TRY_ASSIGN(Value typed, schema::Conform(scratch, root.Get("object"), *expected.type, report));
   auto document = std::make_shared<object::Document>();
-  document->set_root(object::DeepCopy(document->arena(), typed));  // what was parsed is larger and goes
+  document->set_root(object::PackedInto(document->arena(), typed));  // what was parsed is larger and goes
   return Finish(std::move(event), std::move(document));
 }
 

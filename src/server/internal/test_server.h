@@ -24,8 +24,7 @@ struct TestAnswer {
 
 class TestServer : public ::testing::Test {
  protected:
-  TestServer() : runtime(SimulatedRuntime::Make(1)) {
-    ControlPlaneOptions options;
+  explicit TestServer(ControlPlaneOptions options = {}) : runtime(SimulatedRuntime::Make(1)) {
     options.engine = store::MakeMemoryEngine(*runtime);
     control_plane = std::make_unique<ControlPlane>(*runtime, std::move(options));
     EXPECT_TRUE(Await(control_plane->Start()).has_value());
@@ -42,6 +41,14 @@ class TestServer : public ::testing::Test {
     group.Spawn(keep(std::move(task), &result));
     EXPECT_TRUE(runtime->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(2)));
     return *std::move(result);
+  }
+
+  // What a path answers that is no JSON.
+  std::string TextOf(std::string path) {
+    http::Request request;
+    request.path = std::move(path);
+    auto transport = control_plane->TransportFor(user, groups);
+    return Await(http::ReadAll(Await(transport->Handle(std::move(request))), 16 << 20)).value().str();
   }
 
   // As the administrator, unless `as` says who; headers are "Name: value".

@@ -16,8 +16,14 @@ using object::Value;
 // Answers each review with what is set for its path: members of the response without uid.
 class Hook : public http::Handler {
  public:
+  explicit Hook(Runtime& runtime) : runtime_(runtime) {}
   Task<http::Response> Handle(http::Request request) override {
     std::string path = request.path;
+    queries[path] = request.query;
+    if (delays.contains(path)) {
+      auto pause = Sleep(runtime_, delays[path]);
+      co_await std::move(pause);
+    }
     auto review = object::ParseJsonDocument(request.body);
     reviews[path].push_back(*review);
     Value root = (*review)->root(), asked = root.Get("request");
@@ -45,8 +51,12 @@ class Hook : public http::Handler {
     return R"("convertedObjects":[)" + objects + R"(],"result":{"status":"Success"})";
   }
 
-  std::map<std::string, std::string> answers;
+  std::map<std::string, std::string> answers, queries;  // queries: of the last review
+  std::map<std::string, Duration> delays;
   std::map<std::string, std::vector<std::shared_ptr<object::Document>>> reviews;
+
+ private:
+  Runtime& runtime_;
 };
 
 inline std::string PatchAnswer(std::string_view operations) {
@@ -105,7 +115,7 @@ class WebhookTest : public TestServer {
   const std::string v1 = "/apis/example.com/v1/namespaces/default/ports", v2 = "/apis/example.com/v2/namespaces/default/ports";
   time_t now;
   testing::TestCertificate authority, certificate;
-  Hook hook;
+  Hook hook{*runtime};
   std::unique_ptr<http::Server> hook_server;
 };
 

@@ -1,6 +1,6 @@
 #include "store/internal/log_codec.h"
 
-#include <openssl/sha.h>
+#include "homeostat/base/hash.h"
 
 namespace homeostat::store::internal {
 namespace {
@@ -59,7 +59,8 @@ class Reader {
   bool ok_ = true;
 };
 
-void AppendBody(std::string& out, const LogRecord& record) {
+// The body but for the value.
+void AppendHead(std::string& out, const LogRecord& record) {
   out.push_back(record.deleted ? kDeletedFlag : 0);
   AppendVarint(out, record.create_revision);
   AppendVarint(out, record.previous_revision);
@@ -69,14 +70,19 @@ void AppendBody(std::string& out, const LogRecord& record) {
     AppendText(out, *text);
   }
   AppendUint64(out, static_cast<uint64_t>(record.info.time.time_since_epoch().count()));
-  out.append(record.value.view());
+}
+
+// What a record's chain is the checksum of: this, and its body.
+constexpr size_t kChainHeadSize = 8 + 8;
+void AppendChainHead(std::string& out, uint64_t previous_chain, uint64_t revision) {
+  AppendUint64(out, previous_chain);
+  AppendUint64(out, revision);
 }
 
 uint64_t Chain(uint64_t previous_chain, uint64_t revision, std::string_view body) {
   std::string text;
-  text.reserve(16 + body.size());
-  AppendUint64(text, previous_chain);
-  AppendUint64(text, revision);
+  text.reserve(kChainHeadSize + body.size());
+  AppendChainHead(text, previous_chain, revision);
   text.append(body);
   return Checksum(text);
 }
@@ -111,17 +117,18 @@ std::optional<uint64_t> DecodeUint64(std::string_view text) {
 }
 
 uint64_t Checksum(std::string_view text) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  return *DecodeUint64(std::string_view(reinterpret_cast<const char*>(digest), 8));
+  return *DecodeUint64(std::string_view(Sha256(text)).substr(0, 8));
 }
 
 EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain) {
-  std::string body;
-  body.reserve(record.value.size() + record.key.size() + 128);
-  AppendBody(body, record);
+  std::string text;
+  text.reserve(kChainHeadSize + record.value.size() + record.key.size() + 256);
+  AppendChainHead(text, previous_chain, record.revision);
+  AppendHead(text, record);
+  text.append(record.value.view());
+  const std::string_view body = std::string_view(text).substr(kChainHeadSize);
   EncodedRecord encoded;
-  encoded.chain = Chain(previous_chain, record.revision, body);
+  encoded.chain = Checksum(text);
   encoded.value.reserve(kHeaderSize + body.size());
   encoded.value.push_back(kVersion);
   AppendUint64(encoded.value, encoded.chain);
@@ -129,10 +136,17 @@ EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain) {
   return encoded;
 }
 
-Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value) {
-  TRY_ASSIGN(auto parts, SplitRecord(revision, value));
-  Reader reader(parts.second);
-  LogRecord record;
+std::string EncodeHead(const LogRecord& record) {
+  std::string head;
+  AppendHead(head, record);
+  head.shrink_to_fit();
+  return head;
+}
+
+Result<LogHead> DecodeHead(uint64_t revision, std::string_view text) {
+  Reader reader(text);
+  LogHead head;
+  LogRecord& record = head.record;
   record.revision = revision;
   record.deleted = reader.Byte() & kDeletedFlag;
   record.create_revision = reader.Varint();
@@ -145,8 +159,23 @@ Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value) {
   record.info.audit_id = reader.Text();
   record.info.time = WallTime(Duration(static_cast<int64_t>(reader.Uint64())));
   if (!reader.ok()) return Fail(UnreadableRecord(revision));
-  record.value = Bytes::Copy(reader.rest());
-  return record;
+  head.rest = reader.rest();
+  return head;
+}
+
+std::string_view KeyOfHead(std::string_view head) {
+  Reader reader(head);
+  reader.Byte();
+  reader.Varint();
+  reader.Varint();
+  return reader.Take(reader.Varint());
+}
+
+Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value) {
+  TRY_ASSIGN(auto parts, SplitRecord(revision, value));
+  TRY_ASSIGN(LogHead head, DecodeHead(revision, parts.second));
+  head.record.value = Bytes::Copy(head.rest);
+  return std::move(head.record);
 }
 
 Result<RecordChain> ReadChain(uint64_t revision, std::string_view value, uint64_t previous_chain) {

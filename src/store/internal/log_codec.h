@@ -3,10 +3,9 @@
 //
 //   log key     revision, 8 bytes big-endian
 //   log value   version 1 (1 byte), chain (8 bytes big-endian), body
-//   body        flags (1 byte; 1: deleted), create revision, previous revision (varints), key, user, field manager,
-//   verb,
-//               subresource, audit id (varint length and text each), time (8 bytes big-endian, ns since 1970), value
-//               (the rest)
+//   body        head, value (the rest)
+//   head        flags (1 byte; 1: deleted), create revision, previous revision (varints), key, user, field manager, verb,
+//               subresource, audit id (varint length and text each), time (8 bytes big-endian, ns since 1970)
 //   chain       the first 8 bytes of SHA-256 over: chain of the revision before, revision, body
 //   index value revision (8 bytes big-endian), flags (1 byte; 1: deleted)
 //
@@ -34,6 +33,17 @@ struct EncodedRecord {
   uint64_t chain = 0;
 };
 EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain);
+
+// All of a record but its revision and value.
+std::string EncodeHead(const LogRecord& record);
+struct LogHead {
+  LogRecord record;       // without its value
+  std::string_view rest;  // what stands behind the head
+};
+// Fails on what no EncodeHead wrote.
+Result<LogHead> DecodeHead(uint64_t revision, std::string_view text);
+// The key within a head.
+std::string_view KeyOfHead(std::string_view head);
 
 // Fails on what no EncodeRecord wrote; does not look at the chain.
 Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value);

@@ -88,7 +88,8 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(size_t memtable_bytes, const std:
   options.arena_block_size = 32 << 10;
   options.target_file_size_base = 16 << 20;
   options.max_bytes_for_level_base = 64 << 20;
-  options.compression = rocksdb::kLZ4Compression;
+  // Most of what is written has been compacted away before it comes to the lower levels: only what stays is worth compressing.
+  options.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression, rocksdb::kLZ4Compression};
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
 }
@@ -152,8 +153,8 @@ struct WriteBatch::Rep {
 
 WriteBatch::WriteBatch() : rep_(std::make_unique<Rep>()) {}
 WriteBatch::~WriteBatch() = default;
-void WriteBatch::Put(Family family, std::string_view key, std::string_view value) {
-  rep_->operations.push_back({Rep::Operation::Kind::kPut, family, std::string(key), std::string(value)});
+void WriteBatch::Put(Family family, std::string key, std::string value) {
+  rep_->operations.push_back({Rep::Operation::Kind::kPut, family, std::move(key), std::move(value)});
 }
 void WriteBatch::Delete(Family family, std::string_view key) {
   rep_->operations.push_back({Rep::Operation::Kind::kDelete, family, std::string(key), {}});
@@ -191,7 +192,10 @@ bool Database::made(Family family) const { return rep_->made[static_cast<size_t>
 
 Result<void> Database::Write(WriteBatch& batch, bool sync) {
   using Kind = WriteBatch::Rep::Operation::Kind;
-  rocksdb::WriteBatch writes;
+  constexpr size_t kHead = 12, kOperationHead = 16;  // at most, besides keys and values
+  size_t size = kHead;
+  for (const auto& operation : batch.rep_->operations) size += kOperationHead + operation.key.size() + operation.value.size();
+  rocksdb::WriteBatch writes(size);
   for (const auto& operation : batch.rep_->operations) {
     rocksdb::ColumnFamilyHandle* family = rep_->Handle(operation.family);
     rocksdb::Status status;

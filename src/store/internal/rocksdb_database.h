@@ -20,7 +20,7 @@ class WriteBatch {
  public:
   WriteBatch();
   ~WriteBatch();
-  void Put(Family family, std::string_view key, std::string_view value);
+  void Put(Family family, std::string key, std::string value);
   void Delete(Family family, std::string_view key);
   void DeleteAll(Family family);
 

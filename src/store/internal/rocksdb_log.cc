@@ -141,7 +141,7 @@ class RocksDbLog : public LogStore {
     for (const LogRecord& record : batch.records) {
       EncodedRecord encoded = EncodeRecord(record, last.chain);
       last = {record.revision, encoded.chain};
-      writes.Put(Family::kLog, EncodeUint64(record.revision), encoded.value);
+      writes.Put(Family::kLog, EncodeUint64(record.revision), std::move(encoded.value));
       writes.Put(Family::kIndex, record.key, EncodeIndexEntry({record.revision, record.deleted}));
     }
     if (batch.compacted_revision != 0) AddCompaction(batch, writes);
@@ -163,7 +163,7 @@ class RocksDbLog : public LogStore {
     if (!options_.sync) {
       // An empty batch with sync brings everything before it to the disk.
       WriteBatch nothing;
-      nothing.Put(Family::kMeta, kIndexKey, "");
+      nothing.Put(Family::kMeta, std::string(kIndexKey), "");
       if (auto written = database_->Write(nothing, true); !written) Fatal(written.error().message());
       mark_.Write({store_id_, last_.revision, last_.chain});
     }
@@ -186,9 +186,9 @@ class RocksDbLog : public LogStore {
     last_ = {kFirstRevision, store_id};
     TRY(mark_.Create({store_id_, last_.revision, last_.chain}));
     WriteBatch writes;
-    writes.Put(Family::kMeta, kStoreKey, std::string(1, kStoreVersion) + EncodeUint64(store_id));
-    writes.Put(Family::kMeta, kCompactedKey, EncodeUint64(last_.revision) + EncodeUint64(last_.chain));
-    writes.Put(Family::kMeta, kIndexKey, "");
+    writes.Put(Family::kMeta, std::string(kStoreKey), std::string(1, kStoreVersion) + EncodeUint64(store_id));
+    writes.Put(Family::kMeta, std::string(kCompactedKey), EncodeUint64(last_.revision) + EncodeUint64(last_.chain));
+    writes.Put(Family::kMeta, std::string(kIndexKey), "");
     TRY(database_->Write(writes, true));
     open_ = true;
     return LogPosition();
@@ -275,14 +275,14 @@ class RocksDbLog : public LogStore {
       }
       return true;
     }));
-    writes->Put(Family::kMeta, kIndexKey, "");
+    writes->Put(Family::kMeta, std::string(kIndexKey), "");
     return database_->Write(*writes, true);
   }
 
   void AddCompaction(const LogBatch& batch, WriteBatch& writes) {
     for (uint64_t revision : batch.dropped) writes.Delete(Family::kLog, EncodeUint64(revision));
     for (const std::string& key : batch.forgotten) writes.Delete(Family::kIndex, key);
-    writes.Put(Family::kMeta, kCompactedKey,
+    writes.Put(Family::kMeta, std::string(kCompactedKey),
                EncodeUint64(batch.compacted_revision) + EncodeUint64(ChainAt(batch.compacted_revision)));
   }
 
