@@ -105,6 +105,10 @@ Result<OpenSslPointer<SSL_CTX>> NewContext(bool server) {
   SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(ctx, 0);
+  // In the order of Go's servers, where the processor has instructions for AES.
+  if (SSL_CTX_set_ciphersuites(ctx, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256") != 1) {
+    return Fail(LoadFailure("failed to set the ciphers"));
+  }
   // For TLS 1.2 what HTTP/2 allows (RFC 9113, appendix A); TLS 1.3 has no other.
   if (SSL_CTX_set_cipher_list(ctx, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) return Fail(LoadFailure("failed to set the ciphers"));
   SSL_CTX_set_cert_verify_callback(ctx, &VerifyPeer, nullptr);

@@ -18,16 +18,20 @@ bool OfNoField(const Member& member) { return member.field == kNoField; }
 
 Room RoomOf(const Value& root, Names copied) {
   Room room;
-  std::vector<Value> rest{root};
+  std::vector<Value> rest;
+  auto count = [&](const Value& value) {
+    room.texts += value.AsString().size();
+    if (!value.empty()) rest.push_back(value);
+  };
+  count(root);
   while (!rest.empty()) {
     Value value = rest.back();
     rest.pop_back();
-    room.texts += value.AsString().size();
     room.blocks += value.items().size_bytes() + value.members().size_bytes();
-    for (const Value& item : value.items()) rest.push_back(item);
+    for (const Value& item : value.items()) count(item);
     for (const Member& member : value.members()) {
       if (copied(member)) room.texts += member.name().size();
-      rest.push_back(member.value);
+      count(member.value);
     }
   }
   return room;

@@ -197,6 +197,20 @@ TEST(ValueTest, PackedTakesNoMoreThanItNeeds) {
   EXPECT_LE(packed->arena().capacity(), needed + alignof(Value));
 }
 
+TEST(ValueTest, FindsNamesOfEveryLength) {
+  const std::string name = "abcdefghijklmnopqrstuvwxyz";
+  for (size_t size = 1; size <= name.size(); ++size) {
+    for (size_t changed = 0; changed < size; ++changed) {
+      Arena arena;
+      std::string other = name.substr(0, size), wanted = other;
+      other[changed] = '_';
+      Value object = MakeObject(arena, {{other, Value::Int(1)}, {wanted, Value::Int(2)}});
+      EXPECT_EQ(object.Get(wanted).AsInt(), 2) << wanted << " " << other;
+      EXPECT_EQ(object.Get(other).AsInt(), 1) << wanted << " " << other;
+    }
+  }
+}
+
 TEST(ObjectBuilderTest, SetsErasesAndKeepsOrder) {
   Arena arena;
   Value from = MakeObject(arena, {{"b", Value::Int(1), 2}, {"d", Value::Int(2), 5}, {"zz", Value::Int(3)}});

@@ -14,9 +14,9 @@ Task<Result<http::Response>> CreateObject(RequestContext& context) {
   const schema::Kind& kind = context.kind();
   CO_TRY_ASSIGN(Value object, DecodeBody(context, kind, query.field_validation));
   // What only the server says is not the client's to send.
-  for (std::string_view field : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) {
-    object = SetMetadata(context.arena(), *kind.type, object, field, Value());
-  }
+  object = SetMetadata(context.arena(), *kind.type, object,
+                       {{"uid", Value()}, {"creationTimestamp", Value()}, {"deletionTimestamp", Value()},
+                        {"deletionGracePeriodSeconds", Value()}, {"selfLink", Value()}});
   CO_TRY_ASSIGN(object, EnsureNamespace(context, *kind.type, object));
   ChangeOptions options;
   options.sent_version = MetadataString(object, "resourceVersion");

@@ -153,7 +153,13 @@ Value SetMetadata(Arena& arena, const schema::Type& type, const Value& object, s
 Value SetMetadata(Arena& arena, const schema::Type& type, const Value& object,
                   std::initializer_list<MetadataChange> changes) {
   const schema::Type& metadata_type = MetadataType(type);
-  ObjectBuilder metadata(arena, object.Get("metadata"));
+  Value old = object.Get("metadata");
+  // Most of what is taken away or put back for safety's sake was never there, or is there still.
+  auto is_vain = [&](const MetadataChange& change) {
+    return !change.value.IsList() && !change.value.IsObject() && object::Equal(change.value, old.Get(change.field));
+  };
+  if (old.IsObject() && std::ranges::all_of(changes, is_vain)) return object;
+  ObjectBuilder metadata(arena, old);
   for (const MetadataChange& change : changes) {
     int index = metadata_type.FieldIndex(change.field);
     std::string_view name = metadata_type.fields[static_cast<size_t>(index)].name;

@@ -74,7 +74,7 @@ class Tape {
 // Makes the tree in one pass over the tape.
 class TreeBuilder {
  public:
-  TreeBuilder(Arena& arena, const Tape& tape, bool report) : arena_(arena), tape_(tape), report_(report) {}
+  TreeBuilder(Arena& arena, const Tape& tape, bool report) : arena_(arena), tape_(tape), report_(report) { open_.reserve(16); }
 
   Value Build() {
     at_ = 1;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -42,6 +43,8 @@ class Sink {
     return next_;
   }
   void Advance(size_t bytes) { next_ += bytes; }
+  // The end of what was written, within the room that was given last.
+  void AdvanceTo(char* end) { next_ = end; }
   void Put(char c) {
     *Room(1) = c;
     ++next_;
@@ -60,7 +63,8 @@ class Sink {
   size_t used() const { return static_cast<size_t>(next_ - out_.data()); }
   [[gnu::noinline]] void Grow(size_t bytes) {
     size_t before = used();
-    out_.resize(std::max(out_.capacity(), before + std::max(bytes, before + 512)));
+    // Not filled with zeros: a long text may get each of its strings through a sink of its own.
+    out_.resize_and_overwrite(std::max(out_.capacity(), before + std::max(bytes, before + 512)), [](char*, size_t size) { return size; });
     next_ = out_.data() + before;
     end_ = out_.data() + out_.size();
   }
@@ -69,26 +73,6 @@ class Sink {
   char* next_;
   char* end_;
 };
-
-void PutEscape(Sink& sink, uint8_t c) {
-  char* out = sink.Room(6);
-  char letter = c == '"' || c == '\\' ? static_cast<char>(c)
-                : c == '\b'           ? 'b'
-                : c == '\f'           ? 'f'
-                : c == '\n'           ? 'n'
-                : c == '\r'           ? 'r'
-                : c == '\t'           ? 't'
-                                      : '\0';
-  out[0] = '\\';
-  if (letter != '\0') {
-    out[1] = letter;
-    return sink.Advance(2);
-  }
-  std::memcpy(out + 1, "u00", 3);
-  out[4] = kHexDigits[c >> 4];
-  out[5] = kHexDigits[c & 15];
-  sink.Advance(6);
-}
 
 // One rune that is not ASCII; returns the octets read. Go escapes what is no UTF-8 and the two line separators that
 // JavaScript does not allow in strings.
@@ -106,81 +90,89 @@ size_t PutRune(Sink& sink, std::string_view text) {
   return rune.size;
 }
 
+// Copies Size octets; a bit for each that is special.
 #if defined(__SSE2__)
-// A bit for each octet that is special.
-uint32_t SpecialOctets(__m128i block) {
+template <size_t Size>
+uint32_t CopyBlock(const char* from, char* to) {
+  static_assert(Size == 4 || Size == 8 || Size == 16);
+  __m128i block = _mm_setzero_si128();
+  std::memcpy(&block, from, Size);
+  std::memcpy(to, &block, Size);
   auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
   // Compared as signed: octets of 0x80 and above are below the space, too.
   __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
   found = _mm_or_si128(found, _mm_or_si128(equals('<'), _mm_or_si128(equals('>'), equals('&'))));
-  return static_cast<uint32_t>(_mm_movemask_epi8(found));
-}
-
-// Copies Size octets if none is special.
-template <size_t Size>
-bool CopyBlock(const char* from, char* to) {
-  static_assert(Size == 4 || Size == 8 || Size == 16);
-  __m128i block = _mm_setzero_si128();
-  std::memcpy(&block, from, Size);
-  if ((SpecialOctets(block) & ((1u << Size) - 1)) != 0) return false;
-  std::memcpy(to, &block, Size);
-  return true;
+  return static_cast<uint32_t>(_mm_movemask_epi8(found)) & ((1u << Size) - 1);
 }
 #else
 template <size_t Size>
-bool CopyBlock(const char* from, char* to) {
-  for (size_t i = 0; i < Size; ++i) {
-    if (kSpecial[static_cast<uint8_t>(from[i])]) return false;
-  }
+uint32_t CopyBlock(const char* from, char* to) {
   std::memcpy(to, from, Size);
-  return true;
+  uint32_t found = 0;
+  for (size_t i = 0; i < Size; ++i) found |= static_cast<uint32_t>(kSpecial[static_cast<uint8_t>(from[i])]) << i;
+  return found;
 }
 #endif
 
-// Of a text of Size to twice Size octets: its beginning and its end, which overlap.
-template <size_t Size>
-bool CopyTwoBlocks(std::string_view text, char* out) {
-  return CopyBlock<Size>(text.data(), out) && CopyBlock<Size>(text.data() + text.size() - Size, out + text.size() - Size);
-}
-
-// Copies up to the first special character, or all; returns how much. There must be room for all of the text.
+// Copies up to the first special character, or all; returns how much. There must be room for all of the text: what lies behind
+// the end of what was copied may have been written, too.
 size_t CopyPlain(std::string_view text, char* out) {
   size_t at = 0;
-  if (text.size() > 16) {
-    while (at + 16 <= text.size() && CopyBlock<16>(text.data() + at, out + at)) at += 16;
-    if (at + 16 > text.size() && CopyBlock<16>(text.data() + text.size() - 16, out + text.size() - 16)) return text.size();
-  } else if (text.size() >= 8) {
-    if (CopyTwoBlocks<8>(text, out)) return text.size();
-  } else if (text.size() >= 4) {
-    if (CopyTwoBlocks<4>(text, out)) return text.size();
+  auto plain = [&]<size_t Size>() {
+    uint32_t found = CopyBlock<Size>(text.data() + at, out + at);
+    at += found != 0 ? static_cast<size_t>(std::countr_zero(found)) : Size;
+    return found == 0;
+  };
+  while (text.size() - at >= 16) {
+    if (!plain.template operator()<16>()) return at;
   }
+  if (text.size() - at >= 8 && !plain.template operator()<8>()) return at;
+  if (text.size() - at >= 4 && !plain.template operator()<4>()) return at;
   for (; at < text.size() && !kSpecial[static_cast<uint8_t>(text[at])]; ++at) out[at] = text[at];
   return at;
 }
 
+// Of a character below 0x80. There must be room for six more.
+char* Escaped(uint8_t c, char* out) {
+  char letter = c == '"' || c == '\\' ? static_cast<char>(c)
+                : c == '\b'           ? 'b'
+                : c == '\f'           ? 'f'
+                : c == '\n'           ? 'n'
+                : c == '\r'           ? 'r'
+                : c == '\t'           ? 't'
+                                      : '\0';
+  *out++ = '\\';
+  if (letter != '\0') {
+    *out++ = letter;
+    return out;
+  }
+  out = std::copy_n("u00", 3, out);
+  *out++ = kHexDigits[c >> 4];
+  *out++ = kHexDigits[c & 15];
+  return out;
+}
+
 void PutString(Sink& sink, std::string_view text) {
   char* out = sink.Room(text.size() + 2);
-  *out = '"';
-  size_t at = CopyPlain(text, out + 1);
-  if (at == text.size()) {
-    out[at + 1] = '"';
-    return sink.Advance(at + 2);
-  }
-  sink.Advance(at + 1);
+  *out++ = '"';
+  size_t at = CopyPlain(text, out);
+  out += at;
   while (at < text.size()) {
+    sink.AdvanceTo(out);
     uint8_t c = static_cast<uint8_t>(text[at]);
     if (c >= 0x80) {
       at += PutRune(sink, text.substr(at));
-    } else if (kSpecial[c]) {
-      PutEscape(sink, c);
-      ++at;
+      out = sink.Room(text.size() - at + 1);
     } else {
-      size_t copied = CopyPlain(text.substr(at), sink.Room(text.size() - at));
-      sink.Advance(copied);
-      at += copied;
+      out = Escaped(c, sink.Room(text.size() - at + 6));
+      ++at;
     }
+    size_t copied = CopyPlain(text.substr(at), out);
+    out += copied;
+    at += copied;
   }
-  sink.Put('"');
+  *out++ = '"';
+  sink.AdvanceTo(out);
 }
 
 // Moves the point of shortest digits d.ddd to where the exponent says, filling up with zeros. (to_chars in fixed format
@@ -255,6 +247,7 @@ class Writer {
   Writer(std::string& out, const JsonStyle& style) : sink_(out), style_(style) {}
 
   void Write(const Value& root) {
+    if (!root.empty()) open_.reserve(16);
     Put(root);
     while (!open_.empty()) {
       Container& top = open_.back();

@@ -185,7 +185,8 @@ WireWriter::WireWriter(size_t expected_bytes) : buffer_(expected_bytes, '\0'), s
 void WireWriter::MakeRoom(size_t bytes) {
   size_t used = size();
   size_t capacity = std::max<size_t>({buffer_.size() * 2, used + bytes, 256});
-  std::string larger(capacity, '\0');
+  std::string larger;
+  larger.resize_and_overwrite(capacity, [](char*, size_t size) { return size; });  // not filled with zeros
   std::memcpy(larger.data() + capacity - used, buffer_.data() + start_, used);
   buffer_ = std::move(larger);
   start_ = capacity - used;

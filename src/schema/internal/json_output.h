@@ -57,7 +57,7 @@ class JsonOutput {
 
   void Open(size_t room) {
     size_t used = out_.size();
-    out_.resize(used + room);
+    out_.resize_and_overwrite(used + room, [](char*, size_t size) { return size; });  // not filled with zeros
     at_ = out_.data() + used;
     end_ = out_.data() + out_.size();
   }
