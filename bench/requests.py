@@ -15,15 +15,17 @@ import re
 import shutil
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, os.fspath(ROOT / 'tests/golden'))
+from server import Homeostat  # noqa: E402
 NAMESPACE = 'bench'
 TICK = os.sysconf('SC_CLK_TCK')
-READY = re.compile(r'ready at (https://\S+?);')
 
 DEFINITION = {
     'apiVersion': 'apiextensions.k8s.io/v1', 'kind': 'CustomResourceDefinition', 'metadata': {'name': 'things.bench.example.com'},
@@ -79,7 +81,7 @@ def thing(name):
 
 class Server:
     def __init__(self, url, ca, certificate, key, processes):
-        self.url, self.processes = urllib.parse.urlsplit(url), processes
+        self.url, self.processes = url, processes
         self.context = ssl.create_default_context(cafile=ca)
         self.context.load_cert_chain(certificate, key)
 
@@ -193,24 +195,6 @@ def run(server, count, threads):
     return results, server.resident()
 
 
-class Homeostat:
-    def __init__(self, program, folder):
-        data = pathlib.Path(folder, 'data')
-        self.process = subprocess.Popen([program, 'up', '--data-dir', data, '--kubeconfig', pathlib.Path(folder, 'kubeconfig'), '--node', 'none',
-                                         '--controllers', 'false', '--scheduler', 'false', '--listen', '127.0.0.1:0'],
-                                        stdout=subprocess.PIPE, stderr=open(pathlib.Path(folder, 'log'), 'wb'), text=True)
-        url = READY.search(self.process.stdout.readline())[1]
-        pki = data / 'pki'
-        self.server = Server(url, pki / 'ca.crt', pki / 'admin.crt', pki / 'admin.key', [self.process.pid])
-
-    def __enter__(self):
-        return self.server
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-
 class Peer:
     def __init__(self, folder, port):
         self.folder = folder
@@ -218,7 +202,7 @@ class Peer:
         words = started.stdout.split()
         options = dict(zip(words[::2], words[1::2]))
         pids = [int(pathlib.Path(folder, f'{name}.pid').read_text()) for name in ('apiserver', 'etcd')]
-        self.server = Server(options['--peer'], options['--peer-ca'], options['--peer-cert'], options['--peer-key'], pids)
+        self.server = Server(urllib.parse.urlsplit(options['--peer']), options['--peer-ca'], options['--peer-cert'], options['--peer-key'], pids)
 
     def __enter__(self):
         return self.server
@@ -238,7 +222,9 @@ def main():
     print(f'a pod has {len(json.dumps(pod("object-1")))} bytes, a custom resource {len(json.dumps(thing("object-1")))}')
     folder = tempfile.mkdtemp(prefix='homeostat-bench-')
     try:
-        with Homeostat(options.homeostat, folder) as server:
+        with Homeostat(options.homeostat, '--controllers', 'false', '--scheduler', 'false', store='rocksdb') as homeostat:
+            pki = homeostat.directory / 'data/pki'
+            server = Server(homeostat.url, pki / 'ca.crt', pki / 'admin.crt', pki / 'admin.key', [homeostat.process.pid])
             ours, our_memory = run(server, options.count, options.threads)
         theirs, their_memory = {}, 0
         if not options.no_peer:

@@ -13,6 +13,7 @@
 #include "homeostat/api/registry.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/defaults.h"
 #include "homeostat/schema/json_encoder.h"
@@ -93,10 +94,7 @@ struct Outcome {
 class PluginTest : public testing::Test {
  protected:
   const schema::Kind& KindOf(const Value& tree) {
-    std::string api_version(tree.Get("apiVersion").AsString());
-    size_t slash = api_version.find('/');
-    std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
-    std::string version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
+    auto [group, version] = schema::ParseApiVersion(tree.Get("apiVersion").AsString());
     const schema::Kind* kind = api::FindKind(group, version, tree.Get("kind").AsString());
     if (kind == nullptr) {
       ADD_FAILURE() << "no such kind: " << object::JsonText(tree);

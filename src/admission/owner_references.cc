@@ -5,6 +5,7 @@
 
 #include "admission/plugins.h"
 #include "homeostat/base/text.h"
+#include "homeostat/schema/api_version.h"
 
 namespace homeostat::admission {
 namespace {
@@ -81,9 +82,7 @@ class OwnerReferencesPermissionEnforcement : public PlainPlugin {
 
   Result<void> CheckFinalizers(const Request& request, const Value& owner) {
     std::string_view api_version = owner.Get("apiVersion").AsString(), kind_name = owner.Get("kind").AsString();
-    size_t slash = api_version.find('/');
-    std::string_view group = slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
-    std::string_view version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+    auto [group, version] = schema::ParseApiVersion(api_version);
     const schema::Kind* kind = find_kind_(group, version, kind_name);
     if (kind == nullptr) {
       std::string text(kind_name);

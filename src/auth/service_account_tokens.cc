@@ -41,12 +41,6 @@ void AppendReference(std::string& out, std::string_view name, std::string_view o
   out += '}';
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
-
 std::string ClaimsText(const TokenClaims& claims, const std::string& issuer) {
   std::string out = R"({"aud":[)";
   for (size_t i = 0; i < claims.audiences.size(); ++i) {
@@ -59,7 +53,7 @@ std::string ClaimsText(const TokenClaims& claims, const std::string& issuer) {
   out += R"(,"kubernetes.io":{)";
   AppendString(out, "namespace", claims.ns, true);
   if (!claims.node_name.empty() && claims.bound.kind != "Node") AppendReference(out, "node", claims.node_name, claims.node_uid);
-  if (!claims.bound.kind.empty()) AppendReference(out, Lower(claims.bound.kind), claims.bound.name, claims.bound.uid);
+  if (!claims.bound.kind.empty()) AppendReference(out, LowerCase(claims.bound.kind), claims.bound.name, claims.bound.uid);
   AppendReference(out, "serviceaccount", claims.service_account, claims.service_account_uid);
   if (claims.warn_after) out += ",\"warnafter\":" + std::to_string(Seconds(*claims.warn_after));
   out += "},\"nbf\":" + std::to_string(Seconds(claims.issued));
@@ -86,7 +80,7 @@ std::vector<std::string> Intersection(const std::vector<std::string>& a, const s
 
 BoundObject ReadBound(const Value& claims) {
   for (std::string_view kind : {"Pod", "Secret", "Node"}) {
-    Value reference = claims.Get(Lower(kind));
+    Value reference = claims.Get(LowerCase(kind));
     if (!reference) continue;
     return {std::string(kind), std::string(reference.Get("name").AsString()), std::string(reference.Get("uid").AsString())};
   }
@@ -232,7 +226,7 @@ Result<void> ServiceAccountTokens::CheckAlive(const TokenClaims& claims) const {
   if (IsGone(account->root())) return Refused("service account " + claims.ns + "/" + claims.service_account + " has been deleted");
   const std::string& kind = claims.bound.kind;
   if (kind.empty()) return {};
-  std::string what = Lower(kind);
+  std::string what = LowerCase(kind);
   object::DocumentPtr bound =
       objects_.Get("", what + "s", kind == "Node" ? std::string_view() : std::string_view(claims.ns), claims.bound.name);
   if (!bound) return Refused("service account token has been invalidated");
@@ -266,7 +260,7 @@ bool IsTokenSubprotocol(std::string_view name) { return name.starts_with(kWebSoc
 
 std::string BearerToken(const http::Request& request) {
   std::string_view header = request.headers.Get("Authorization");
-  if (header.size() > 7 && Lower(header.substr(0, 7)) == "bearer ") {
+  if (header.size() > 7 && LowerCase(header.substr(0, 7)) == "bearer ") {
     std::string_view token = header.substr(7);
     while (token.starts_with(' ')) token.remove_prefix(1);
     return std::string(token);
@@ -294,8 +288,7 @@ Result<std::optional<User>> CertificateAuthenticator::Authenticate(const http::R
   User user;
   user.name = certificate->common_name;
   user.groups = certificate->organizations;
-  std::string digest = Sha256Hex(certificate->der);
-  std::ranges::transform(digest, digest.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string digest = LowerCase(Sha256Hex(certificate->der));
   user.extra.push_back({"authentication.kubernetes.io/credential-id", {"X509SHA256=" + digest}});
   return std::optional<User>(std::move(user));
 }

@@ -4,16 +4,11 @@
 #include <array>
 #include <optional>
 
+#include "homeostat/base/text.h"
+
 namespace homeostat::http {
 
 namespace {
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool SameName(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return Lower(x) == Lower(y); });
-}
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -65,19 +60,19 @@ Status BodyTooLong(size_t limit) {
 }  // namespace
 
 std::string_view Headers::Get(std::string_view name) const {
-  auto line = Find(lines_, name, SameName);
+  auto line = Find(lines_, name, EqualsIgnoreCase);
   return line == lines_.end() ? std::string_view() : std::string_view(line->second);
 }
 
 std::vector<std::string_view> Headers::GetAll(std::string_view name) const {
   std::vector<std::string_view> values;
   for (const auto& [key, value] : lines_) {
-    if (SameName(key, name)) values.push_back(value);
+    if (EqualsIgnoreCase(key, name)) values.push_back(value);
   }
   return values;
 }
 
-bool Headers::Has(std::string_view name) const { return Find(lines_, name, SameName) != lines_.end(); }
+bool Headers::Has(std::string_view name) const { return Find(lines_, name, EqualsIgnoreCase) != lines_.end(); }
 
 void Headers::Set(std::string_view name, std::string_view value) {
   std::string owned_name(name), owned_value(value);  // either may be a view of a line that is removed here
@@ -87,7 +82,7 @@ void Headers::Set(std::string_view name, std::string_view value) {
 
 void Headers::Remove(std::string_view name) {
   std::string owned(name);
-  std::erase_if(lines_, [&](const auto& line) { return SameName(line.first, owned); });
+  std::erase_if(lines_, [&](const auto& line) { return EqualsIgnoreCase(line.first, owned); });
 }
 
 Query Query::Parse(std::string_view text) {

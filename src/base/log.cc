@@ -18,13 +18,9 @@ namespace {
 
 constexpr std::string_view kRedacted = "[redacted]";
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-size_t FindIgnoringCase(std::string_view text, std::string_view lower_case, size_t from = 0) {
-  for (size_t i = from; i + lower_case.size() <= text.size(); ++i) {
-    size_t k = 0;
-    while (k < lower_case.size() && Lower(text[i + k]) == lower_case[k]) ++k;
-    if (k == lower_case.size()) return i;
+size_t FindIgnoringCase(std::string_view text, std::string_view word, size_t from = 0) {
+  for (size_t i = from; i + word.size() <= text.size(); ++i) {
+    if (EqualsIgnoreCase(text.substr(i, word.size()), word)) return i;
   }
   return std::string_view::npos;
 }

@@ -346,11 +346,6 @@ void Descriptor::Close() {
   core_->descriptor.close(ignored);
 }
 
-void Descriptor::WakeAll() {
-  boost::system::error_code ignored;
-  core_->descriptor.cancel(ignored);
-}
-
 void Descriptor::Awaiter::await_suspend(std::coroutine_handle<> handle) {
   waiting_ = true;
   core_->waiter(side_).handle = handle;

@@ -1,11 +1,14 @@
 #include "homeostat/base/text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 
 namespace homeostat {
 namespace {
+
+char LowerCase(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 struct CodePoint {
   uint32_t value = 0;
@@ -150,6 +153,16 @@ std::string_view TrimSpace(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   size_t first = text.find_first_not_of(kSpace);
   return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = LowerCase(c);
+  return lower;
+}
+
+bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return LowerCase(x) == LowerCase(y); });
 }
 
 size_t CountCharacters(std::string_view text) {

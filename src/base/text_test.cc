@@ -20,6 +20,14 @@ TEST(Text, QuotesAsGoDoes) {
   for (const auto& [text, quoted] : cases) EXPECT_EQ(GoQuote(text), quoted);
 }
 
+TEST(Text, KnowsSmallLettersOfAscii) {
+  EXPECT_EQ(LowerCase("Größe-ÄB9@[Z"), "größe-Äb9@[z");
+  EXPECT_TRUE(EqualsIgnoreCase("Content-Type", "content-TYPE"));
+  for (const auto& [a, b] : std::initializer_list<std::pair<std::string_view, std::string_view>>{{"a", "ab"}, {"@", "`"}, {"[", "{"}, {"Ä", "ä"}}) {
+    EXPECT_FALSE(EqualsIgnoreCase(a, b)) << a;
+  }
+}
+
 TEST(Text, KeepsOneLine) {
   std::string out = "> ";
   AppendOneLine(out, "a\nb\x1b[31m\"c\"");

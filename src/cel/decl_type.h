@@ -68,8 +68,6 @@ class DeclType {
   bool named_entries() const { return named_entries_; }
   int64_t min_serialized_size() const { return min_serialized_size_; }
   bool nullable() const { return nullable_; }
-  // An object whose schema lists no properties.
-  bool without_properties() const { return shape_ == Shape::kObject && fields_.empty(); }
 
  private:
   friend class SchemaReader;
@@ -92,7 +90,5 @@ class DeclType {
 
 // A property's name as expressions write it: __namespace__, x__dot__y. nullopt if it cannot be written.
 std::optional<std::string> EscapeIdentifier(std::string_view name);
-// The reverse; nullopt for what no property is escaped to.
-std::optional<std::string> UnescapeIdentifier(std::string_view escaped);
 
 }  // namespace homeostat::cel

@@ -82,8 +82,6 @@ class Environment {
   // A variable that expressions may name. The second form makes the type's objects known by name, with their fields.
   void Declare(std::string_view name, Type type);
   void Declare(std::string_view name, const DeclTypePtr& type);
-  // A type that expressions may construct: Object{spec: …}.
-  void DeclareType(const DeclTypePtr& type);
 
   std::expected<CheckedExpression, CompileError> Check(std::string_view text) const;
   // Both steps in one.

@@ -9,6 +9,7 @@
 #include "homeostat/base/files.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/sdk/client.h"
 #include "homeostat/sdk/kubeconfig.h"
 #include "homeostat/sdk/transport.h"
@@ -58,10 +59,7 @@ int RunRemote(const RemoteOptions& remote, const std::function<Task<Result<void>
 }
 
 const schema::Kind* FindKindOf(const Value& object) {
-  std::string_view api_version = object.Get("apiVersion").AsString();
-  size_t slash = api_version.find('/');
-  std::string_view group = slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
-  std::string_view version = slash == api_version.npos ? api_version : api_version.substr(slash + 1);
+  auto [group, version] = schema::ParseApiVersion(object.Get("apiVersion").AsString());
   return api::FindKind(group, version, object.Get("kind").AsString());
 }
 

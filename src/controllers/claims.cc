@@ -137,12 +137,6 @@ Task<Result<std::vector<object::DocumentPtr>>> ClaimObjects(sdk::Client client, 
   co_return claimed;
 }
 
-bool IsNewOrphan(const sdk::Change& change) {
-  if (!change.current || sdk::meta::ControllerOf(change.current->root()) || sdk::meta::IsDeleting(change.current->root())) return false;
-  return !change.previous || sdk::meta::ControllerOf(change.previous->root()) ||
-         !object::Equal(sdk::meta::Labels(change.previous->root()), sdk::meta::Labels(change.current->root()));
-}
-
 object::DocumentPtr ResolveController(const sdk::Informer& owners, const Value& object) {
   Value controller = sdk::meta::ControllerOf(object);
   if (controller.Get("kind").AsString() != owners.kind().gvk.kind) return nullptr;
@@ -151,6 +145,36 @@ object::DocumentPtr ResolveController(const sdk::Informer& owners, const Value& 
   object::DocumentPtr owner = owners.Get(key);
   if (!owner || sdk::meta::Uid(owner->root()) != controller.Get("uid").AsString()) return nullptr;
   return owner;
+}
+
+namespace {
+
+// An object without a controller that appeared, was let go of, or has got other labels: whoever selects it may adopt it.
+bool IsNewOrphan(const sdk::Change& change) {
+  if (!change.current || sdk::meta::ControllerOf(change.current->root()) || sdk::meta::IsDeleting(change.current->root())) return false;
+  return !change.previous || sdk::meta::ControllerOf(change.previous->root()) ||
+         !object::Equal(sdk::meta::Labels(change.previous->root()), sdk::meta::Labels(change.current->root()));
+}
+
+}  // namespace
+
+Result<object::LabelSelector> SpecSelector(const object::Value& owner) {
+  return object::LabelSelector::FromLabelSelector(owner.Path({"spec", "selector"}));
+}
+
+std::vector<std::string> OwnersConcerned(const sdk::Informer& owners, const sdk::Change& change, const SelectorFunction& selector_of) {
+  std::vector<std::string> keys;
+  for (const object::DocumentPtr& object : {change.previous, change.current}) {
+    if (!object) continue;
+    if (object::DocumentPtr owner = ResolveController(owners, object->root())) keys.push_back(sdk::meta::Key(owner->root()));
+  }
+  if (!IsNewOrphan(change)) return keys;
+  for (const object::DocumentPtr& owner : owners.List(sdk::meta::Namespace(change.current->root()))) {
+    auto selector = selector_of(owner->root());
+    bool fits = selector && !selector->IsEverything() && selector->Matches(sdk::meta::Labels(change.current->root()));
+    if (fits) keys.push_back(sdk::meta::Key(owner->root()));
+  }
+  return keys;
 }
 
 }  // namespace homeostat::controllers

@@ -2,6 +2,7 @@
 // and letting go of those that no longer fit. The same for every owner and every kind owned.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,8 +49,11 @@ Task<Result<std::vector<object::DocumentPtr>>> ClaimObjects(sdk::Client client, 
 // The owner named by the object's controller reference, if it is of that kind and the informer has it with that uid.
 object::DocumentPtr ResolveController(const sdk::Informer& owners, const object::Value& object);
 
-// An object without a controller that appeared, was let go of, or has got other labels: whoever selects it may adopt it.
-bool IsNewOrphan(const sdk::Change& change);
+// How an owner says what is to be its own; where its spec.selector is a LabelSelector, SpecSelector.
+using SelectorFunction = std::function<Result<object::LabelSelector>(const object::Value& owner)>;
+Result<object::LabelSelector> SpecSelector(const object::Value& owner);
+// The keys of the owners that the change of an object concerns: whose it is or was, and who may adopt it now.
+std::vector<std::string> OwnersConcerned(const sdk::Informer& owners, const sdk::Change& change, const SelectorFunction& selector_of);
 
 // An owner reference of the controlling kind, for builders of ObjectMeta.
 template <class MetadataBuilder>

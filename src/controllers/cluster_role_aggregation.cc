@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/apply.h"
 #include "homeostat/api/rbac/v1_builders.h"
 #include "homeostat/object/selectors.h"
 #include "homeostat/schema/diff.h"
-#include "homeostat/schema/json_encoder.h"
 
 namespace homeostat::controllers {
 
@@ -59,13 +59,8 @@ Task<Result<sdk::ReconcileOutcome>> ClusterRoleAggregationController::Reconcile(
   ClusterRoleBuilder wanted;
   wanted.mutable_metadata().set_name(name);
   for (const Value& rule : rules) wanted.add_rules(schema::Subtree(rule));
-  object::DocumentPtr document = wanted.Freeze();
-  std::string body;
-  schema::EncodeJson(ClusterRole::SchemaType(), document->root(), body);
-  auto apply = client_.Patch(ClusterRole::SchemaKind(), {}, name, sdk::PatchType::kApply, Bytes(std::move(body)), {},
-                             {.field_manager = std::string(kManager), .force = true});
-  Result<object::DocumentPtr> applied = co_await apply;
-  if (!applied && !applied.error().IsNotFound()) co_return Fail(applied.error());
+  auto apply = Apply(client_, ClusterRole::SchemaKind(), wanted.Freeze(), "", kManager);
+  CO_TRY(co_await apply);
   co_return sdk::ReconcileOutcome();
 }
 

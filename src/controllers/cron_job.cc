@@ -11,8 +11,6 @@ namespace homeostat::controllers {
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
-
 // Mon, 02 Jan 2006 15:04:05 +0000
 std::string MailTime(int64_t seconds) {
   static constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};

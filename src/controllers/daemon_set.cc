@@ -18,9 +18,6 @@ using object::Value;
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
-constexpr Duration kDoubt = std::chrono::seconds(301);
-
 bool IsSame(const Value& a, const Value& b) { return object::Equal(a, b); }
 
 std::string_view HashOf(const Revision& revision) { return revision->metadata().labels().Get(kRevisionHashLabel); }
@@ -44,28 +41,13 @@ DaemonSetController::DaemonSetController(Runtime& runtime, sdk::Client client, s
   AddControllerIndex(revisions_);
   AddNodeIndex(pods_);
   controller_.Watch(sets_);
-  controller_.WatchMapped(revisions_, [this](const sdk::Change& change) { return SetsOf(change); });
+  controller_.WatchMapped(revisions_, [this](const sdk::Change& change) { return OwnersConcerned(sets_, change, SpecSelector); });
   pods_.AddHandler([this](const sdk::Change& change) {
     const Value& pod = (change.current ? change.current : change.previous)->root();
     if (object::DocumentPtr set = ResolveController(sets_, pod)) pod_control_.PodChanged(sdk::meta::Key(set->root()), change);
   });
-  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return SetsOf(change); });
+  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return OwnersConcerned(sets_, change, SpecSelector); });
   controller_.WatchMapped(nodes_, [this](const sdk::Change& change) { return SetsConcerned(change); });
-}
-
-std::vector<std::string> DaemonSetController::SetsOf(const sdk::Change& change) const {
-  std::vector<std::string> keys;
-  for (const object::DocumentPtr& owned : {change.previous, change.current}) {
-    if (!owned) continue;
-    if (object::DocumentPtr set = ResolveController(sets_, owned->root())) keys.push_back(sdk::meta::Key(set->root()));
-  }
-  if (!IsNewOrphan(change)) return keys;
-  for (const object::DocumentPtr& set : sets_.List(sdk::meta::Namespace(change.current->root()))) {
-    auto selector = object::LabelSelector::FromLabelSelector(DaemonSet(set->root()).spec().selector().Raw());
-    bool fits = selector && !selector->IsEverything() && selector->Matches(sdk::meta::Labels(change.current->root()));
-    if (fits) keys.push_back(sdk::meta::Key(set->root()));
-  }
-  return keys;
 }
 
 std::vector<std::string> DaemonSetController::SetsConcerned(const sdk::Change& change) const {
@@ -189,7 +171,7 @@ Task<Result<sdk::ReconcileOutcome>> DaemonSetController::WriteStatus(DaemonView 
     if (updated) pod_control_.own_writes().Wrote(key, sets_, (*updated)->metadata().resource_version());
   }
   sdk::ReconcileOutcome outcome;
-  if (!pod_control_.Satisfied(key)) outcome.requeue_after = kDoubt;
+  if (!pod_control_.Satisfied(key)) outcome.requeue_after = kRecheckExpectations;
   int32_t min_ready = view.Set().spec().min_ready_seconds();
   if (min_ready > 0 && counts.ready != counts.available) outcome.requeue_after = std::chrono::seconds(min_ready);
   co_return outcome;

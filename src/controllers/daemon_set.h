@@ -48,7 +48,6 @@ class DaemonSetController {
   Task<Result<bool>> Apply(const DaemonView& view, std::string key, DaemonChanges changes, std::optional<Duration>& again);
   Task<Result<void>> Act(const DaemonView& view, std::string key, std::optional<Duration>& again);
   Task<Result<sdk::ReconcileOutcome>> WriteStatus(DaemonView view, std::string key, bool observed);
-  std::vector<std::string> SetsOf(const sdk::Change& change) const;
   std::vector<std::string> SetsConcerned(const sdk::Change& change) const;
 
   Runtime& runtime_;

@@ -19,8 +19,6 @@ using object::Value;
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
-
 std::string ScaledMessage(std::string_view set, int32_t from, int32_t to) {
   return std::string("Scaled ") + (from < to ? "up" : "down") + " replica set " + std::string(set) + " from " + std::to_string(from) +
          " to " + std::to_string(to);
@@ -52,24 +50,8 @@ DeploymentController::DeploymentController(Runtime& runtime, sdk::Client client,
   AddControllerIndex(sets_);
   AddControllerIndex(pods_);
   controller_.Watch(deployments_);
-  controller_.WatchMapped(sets_, [this](const sdk::Change& change) { return DeploymentsOf(change); });
+  controller_.WatchMapped(sets_, [this](const sdk::Change& change) { return OwnersConcerned(deployments_, change, SpecSelector); });
   controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return RecreatedAfter(change); });
-}
-
-std::vector<std::string> DeploymentController::DeploymentsOf(const sdk::Change& change) const {
-  std::vector<std::string> keys;
-  for (const object::DocumentPtr& set : {change.previous, change.current}) {
-    if (!set) continue;
-    if (object::DocumentPtr owner = ResolveController(deployments_, set->root())) keys.push_back(sdk::meta::Key(owner->root()));
-  }
-  if (!change.current || sdk::meta::ControllerOf(change.current->root()) || sdk::meta::IsDeleting(change.current->root())) return keys;
-  // An orphan: whoever selects it may adopt it.
-  for (const object::DocumentPtr& deployment : deployments_.List(sdk::meta::Namespace(change.current->root()))) {
-    auto selector = object::LabelSelector::FromLabelSelector(Deployment(deployment->root()).spec().selector().Raw());
-    bool fits = selector && !selector->IsEverything() && selector->Matches(sdk::meta::Labels(change.current->root()));
-    if (fits) keys.push_back(sdk::meta::Key(deployment->root()));
-  }
-  return keys;
 }
 
 // Recreate waits for pods to be gone; nothing else looks at pods.
@@ -82,26 +64,8 @@ std::vector<std::string> DeploymentController::RecreatedAfter(const sdk::Change&
   return {sdk::meta::Key(deployment->root())};
 }
 
-Task<Result<bool>> DeploymentController::IsUpToDate(std::string key) {
-  if (in_doubt_.contains(key)) {
-    auto ask = NewestVersion(client_, ReplicaSet::SchemaKind(), std::string(sdk::SplitKey(key).first));
-    CO_TRY_ASSIGN(std::string now, co_await ask);
-    own_writes_.MustReach(key, sets_, now);
-    in_doubt_.erase(key);
-  }
-  co_return own_writes_.Seen(key);
-}
-
-void DeploymentController::NoteSetWrite(const std::string& key, const Result<Set>& answer) {
-  if (answer) {
-    own_writes_.Wrote(key, sets_, (*answer)->metadata().resource_version());
-  } else if (HadNoAnswer(answer.error())) {
-    in_doubt_.insert(key);
-  }
-}
-
 Task<Result<sdk::ReconcileOutcome>> DeploymentController::Reconcile(std::string key) {
-  auto check = IsUpToDate(key);
+  auto check = own_writes_.IsUpToDate(key, std::string(sdk::SplitKey(key).first), client_);
   CO_TRY_ASSIGN(bool up_to_date, co_await check);
   if (!up_to_date) co_return sdk::ReconcileOutcome{kRecheck};
   Rollout rollout;
@@ -109,7 +73,6 @@ Task<Result<sdk::ReconcileOutcome>> DeploymentController::Reconcile(std::string 
   rollout.deployment = sdk::Lister<Deployment>(deployments_).GetByKey(key);
   if (!rollout.deployment) {
     own_writes_.Forget(key);
-    in_doubt_.erase(key);
     co_return sdk::ReconcileOutcome();
   }
   Value selector = rollout.deployment->spec().selector().Raw();
@@ -212,7 +175,7 @@ DeploymentController::Step DeploymentController::EnsureNewSet(Rollout& rollout, 
   if (next.Changed()) {
     auto update = client_.Update<ReplicaSet>(Set(next.Freeze()));
     Result<Set> updated = co_await update;
-    NoteSetWrite(rollout.key, updated);
+    own_writes_.Note(rollout.key, sets_, updated);
     CO_TRY_ASSIGN(rollout.new_set, std::move(updated));
   }
   std::optional<Condition> progressing;
@@ -243,7 +206,7 @@ DeploymentController::Step DeploymentController::CreateNewSet(Rollout& rollout, 
   std::string name(wanted->metadata().name());
   auto create = client_.Create<ReplicaSet>(std::string(wanted->metadata().namespace_()), wanted);
   Result<Set> created = co_await create;
-  NoteSetWrite(rollout.key, created);
+  own_writes_.Note(rollout.key, sets_, created);
   if (!created) {
     Step handle = created.error().IsAlreadyExists() ? HandleNameTaken(rollout, name, created.error())
                                                     : HandleCreateFailure(rollout, name, created.error());
@@ -303,7 +266,7 @@ DeploymentController::Step DeploymentController::Scale(Rollout& rollout, Set& se
   AnnotateSizes(next, *rollout.deployment);
   auto update = client_.Update<ReplicaSet>(Set(next.Freeze()));
   Result<Set> updated = co_await update;
-  NoteSetWrite(rollout.key, updated);
+  own_writes_.Note(rollout.key, sets_, updated);
   CO_TRY_ASSIGN(set, std::move(updated));
   if (size != before) {
     events_.Record(Deployment::SchemaKind(), rollout.deployment->Raw(), "Normal", "ScalingReplicaSet",

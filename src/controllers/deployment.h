@@ -58,14 +58,9 @@ class DeploymentController {
   Step Scale(Rollout& rollout, Set& set, int32_t size);
   Step ScaleOld(Rollout& rollout, std::vector<int32_t> sizes);
   Step CleanUp(Rollout& rollout);
-  // The informers show all that this controller has written for the key, whether or not it had an answer.
-  Task<Result<bool>> IsUpToDate(std::string key);
-  // An answer to the write of a set. Without one it may have been done or not: in doubt until the server was asked.
-  void NoteSetWrite(const std::string& key, const Result<Set>& answer);
   Step WriteDeployment(Rollout& rollout, object::DocumentPtr next);
   Task<Result<sdk::ReconcileOutcome>> WriteStatus(Rollout& rollout, bool scaled_only);
   bool HasRunningPods(const std::vector<Set>& sets) const;
-  std::vector<std::string> DeploymentsOf(const sdk::Change& change) const;
   std::vector<std::string> RecreatedAfter(const sdk::Change& change) const;
 
   Runtime& runtime_;
@@ -75,7 +70,6 @@ class DeploymentController {
   sdk::Informer& pods_;
   sdk::EventRecorder events_;
   OwnWrites own_writes_;
-  std::unordered_set<std::string> in_doubt_;   // keys with writes of sets that had no answer
   sdk::Controller controller_;
 };
 

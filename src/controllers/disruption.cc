@@ -8,6 +8,7 @@
 #include "controllers/scale_target.h"
 #include "controllers/stateful_plan.h"
 #include "homeostat/object/selectors.h"
+#include "homeostat/schema/api_version.h"
 
 namespace homeostat::controllers {
 
@@ -19,11 +20,6 @@ using api::policy::v1::PodDisruptionBudget;
 using object::Value;
 
 namespace {
-
-std::string GroupOf(std::string_view api_version) {
-  size_t slash = api_version.find('/');
-  return slash == api_version.npos ? std::string() : std::string(api_version.substr(0, slash));
-}
 
 }  // namespace
 
@@ -143,7 +139,7 @@ Task<Result<ExpectedPods>> DisruptionController::Expect(Budget budget, Documents
 Task<Result<DisruptionController::Sized>> DisruptionController::SizeOfOwner(object::DocumentPtr pod) {
   Value owner = sdk::meta::ControllerOf(pod->root());
   std::string ns(sdk::meta::Namespace(pod->root())), name(owner.Get("name").AsString()), uid(owner.Get("uid").AsString());
-  std::string api_version(owner.Get("apiVersion").AsString()), kind(owner.Get("kind").AsString()), group = GroupOf(api_version);
+  std::string api_version(owner.Get("apiVersion").AsString()), kind(owner.Get("kind").AsString()), group(schema::ParseApiVersion(api_version).group);
   std::string key = ns + "/" + name;
   auto same = [&uid](const object::DocumentPtr& found) { return found && sdk::meta::Uid(found->root()) == uid; };
   if (group == "apps" && kind == "ReplicaSet") {

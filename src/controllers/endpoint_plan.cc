@@ -45,17 +45,6 @@ bool HasLabels(const EndpointSlice& slice, const std::map<std::string, std::stri
   return std::ranges::all_of(labels, [&](const auto& label) { return own.contains(label.first) && own.Get(label.first) == label.second; });
 }
 
-SliceGroup GroupOf(const EndpointSlice& slice) {
-  SliceGroup group{std::string(slice.address_type()), {}};
-  for (auto port : slice.ports()) {
-    PlannedPort planned{std::string(port.name()), std::string(port.protocol()), port.port(), {}};
-    if (port.has_app_protocol()) planned.app_protocol = port.app_protocol();
-    group.ports.push_back(std::move(planned));
-  }
-  std::ranges::sort(group.ports);
-  return group;
-}
-
 PlannedEndpoint ReadEndpoint(const api::discovery::v1::Endpoint& endpoint) {
   PlannedEndpoint planned;
   planned.address = endpoint.addresses().empty() ? std::string_view() : endpoint.addresses()[0];
@@ -202,6 +191,17 @@ void ReuseRemoved(std::vector<std::pair<SliceGroup, Draft>>& drafts, std::vector
 }
 
 }  // namespace
+
+SliceGroup GroupOf(const EndpointSlice& slice) {
+  SliceGroup group{std::string(slice.address_type()), {}};
+  for (auto port : slice.ports()) {
+    PlannedPort planned{std::string(port.name()), std::string(port.protocol()), port.port(), {}};
+    if (port.has_app_protocol()) planned.app_protocol = port.app_protocol();
+    group.ports.push_back(std::move(planned));
+  }
+  std::ranges::sort(group.ports);
+  return group;
+}
 
 bool BelongsInEndpoints(const Pod& pod, bool include_terminating) {
   if (IsPodTerminal(pod)) return false;

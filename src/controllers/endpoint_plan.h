@@ -58,6 +58,7 @@ struct SliceGroup {
   std::vector<PlannedPort> ports;       // sorted
   auto operator<=>(const SliceGroup&) const = default;
 };
+SliceGroup GroupOf(const api::discovery::v1::EndpointSlice& slice);
 using WantedEndpoints = std::map<SliceGroup, std::vector<PlannedEndpoint>>;
 
 struct SlicePlan {

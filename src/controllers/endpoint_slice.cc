@@ -16,7 +16,6 @@ using object::Value;
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
 constexpr std::string_view kServiceIndex = "service";
 constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
 

@@ -14,7 +14,6 @@ using object::Value;
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
 constexpr std::string_view kMirrorIndex = "mirrored";
 
 // Of the Endpoints that the slice mirrors; empty if it mirrors none.

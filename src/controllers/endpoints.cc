@@ -21,7 +21,6 @@ using api::core::v1::Service;
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
 constexpr size_t kMostAddresses = 1000;
 constexpr std::string_view kManagedBy = "endpoints.kubernetes.io/managed-by";
 constexpr std::string_view kManager = "endpoint-controller";

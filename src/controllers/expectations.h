@@ -1,4 +1,4 @@
-// What a controller still has to see of its own writes before it may act again. Two pure parts.
+// What a controller still has to see of its own writes before it may act again.
 //
 // Expectations: how many of its creations, and which of its deletions, the watch has not shown yet. They end by being seen;
 // after five minutes they are in doubt.
@@ -14,10 +14,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "controllers/answers.h"
 #include "homeostat/base/runtime.h"
 #include "homeostat/sdk/informer.h"
 
 namespace homeostat::controllers {
+
+// What waits for its own writes to be shown is woken by them; it looks again after so long in case that they never are.
+inline constexpr Duration kRecheck = std::chrono::seconds(1);
+// The same for who waits to see what he expects: a moment after that is in doubt.
+inline constexpr Duration kRecheckExpectations = std::chrono::seconds(301);
 
 class Expectations {
  public:
@@ -40,6 +46,7 @@ class Expectations {
   std::unordered_map<std::string, Entry> entries_;
 };
 
+// Loop only.
 class OwnWrites {
  public:
   // Of an object that this informer will show, written on behalf of that key.
@@ -47,15 +54,28 @@ class OwnWrites {
   // An informer of that kind must show at least this version before the key is looked at again: an alias, for versions that
   // were read and not written.
   void MustReach(const std::string& key, const sdk::Informer& informer, std::string_view version) { Wrote(key, informer, version); }
-  // Every informer has reached what was written for the key.
+  // A write for the key, of what this informer will show, may have been done or not.
+  void Doubt(const std::string& key, const sdk::Informer& informer);
+  // The answer to such a write, whichever it was.
+  template <class T>
+  void Note(const std::string& key, const sdk::Informer& informer, const Result<sdk::Object<T>>& answer) {
+    if (answer) Wrote(key, informer, (*answer)->metadata().resource_version());
+    else if (HadNoAnswer(answer.error())) Doubt(key, informer);
+  }
+  bool InDoubt(const std::string& key) const;
+  // Every informer has reached what was written for the key, and nothing is in doubt.
   bool Seen(const std::string& key);
+  // The same, after the server was asked about what is in doubt, in that namespace. Keep the writes and their informers meanwhile.
+  Task<Result<bool>> IsUpToDate(std::string key, std::string ns, sdk::Client client);
   void Forget(const std::string& key) { entries_.erase(key); }
 
  private:
   struct Entry {
     const sdk::Informer* informer;
-    std::string version;
+    std::string version;   // empty: none was told
+    bool in_doubt = false;
   };
+  Entry& EntryOf(const std::string& key, const sdk::Informer& informer);
   std::unordered_map<std::string, std::vector<Entry>> entries_;
 };
 

@@ -15,8 +15,6 @@ using object::Value;
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
-constexpr Duration kDoubt = std::chrono::seconds(301);
 constexpr std::string_view kOurselves = "kubernetes.io/job-controller";
 
 bool IsManagedElsewhere(const api::batch::v1::Job& job) { return job.spec().has_managed_by() && job.spec().managed_by() != kOurselves; }
@@ -38,7 +36,7 @@ JobController::JobController(Runtime& runtime, sdk::Client client, sdk::Informer
   controller_.Watch(jobs_);
   jobs_.AddHandler([this](const sdk::Change& change) { JobChanged(change); });
   pods_.AddHandler([this](const sdk::Change& change) { PodChanged(change); });
-  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return JobsOf(change); });
+  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return OwnersConcerned(jobs_, change, SpecSelector); });
   orphans_.WaitFor(jobs_);
   orphans_.WaitFor(pods_);
 }
@@ -62,21 +60,6 @@ void JobController::PodChanged(const sdk::Change& change) {
   if (job) pod_control_.PodChanged(sdk::meta::Key(job->root()), change);
   bool counts = job && !IsJobFinished(Job(job->root()));
   if (change.current && !counts && HasFinalizer(pod, kJobTrackingFinalizer)) orphans_.Enqueue(sdk::meta::Key(pod));
-}
-
-std::vector<std::string> JobController::JobsOf(const sdk::Change& change) const {
-  std::vector<std::string> keys;
-  for (const object::DocumentPtr& pod : {change.previous, change.current}) {
-    if (!pod) continue;
-    if (object::DocumentPtr job = ResolveController(jobs_, pod->root())) keys.push_back(sdk::meta::Key(job->root()));
-  }
-  if (!IsNewOrphan(change)) return keys;
-  for (const object::DocumentPtr& job : jobs_.List(sdk::meta::Namespace(change.current->root()))) {
-    auto selector = object::LabelSelector::FromLabelSelector(Job(job->root()).spec().selector().Raw());
-    bool fits = selector && !selector->IsEverything() && selector->Matches(sdk::meta::Labels(change.current->root()));
-    if (fits) keys.push_back(sdk::meta::Key(job->root()));
-  }
-  return keys;
 }
 
 Task<Result<std::vector<object::DocumentPtr>>> JobController::ClaimPods(JobObject job) {
@@ -119,7 +102,7 @@ Task<Result<sdk::ReconcileOutcome>> JobController::Reconcile(std::string key) {
   CO_TRY(co_await track);
   if (acted.fault) co_return Fail(*acted.fault);
   sdk::ReconcileOutcome outcome{sync.actions().again};
-  if (!pod_control_.Satisfied(key)) outcome.requeue_after = std::min(kDoubt, outcome.requeue_after.value_or(kDoubt));
+  if (!pod_control_.Satisfied(key)) outcome.requeue_after = std::min(kRecheckExpectations, outcome.requeue_after.value_or(kRecheckExpectations));
   co_return outcome;
 }
 

@@ -36,7 +36,6 @@ class JobController {
   Task<Result<sdk::ReconcileOutcome>> ReconcileOrphan(std::string key);
   void JobChanged(const sdk::Change& change);
   void PodChanged(const sdk::Change& change);
-  std::vector<std::string> JobsOf(const sdk::Change& change) const;
 
   Runtime& runtime_;
   sdk::Client client_;

@@ -77,17 +77,6 @@ std::vector<Group> GroupsOf(const Endpoints& endpoints) {
   return list;
 }
 
-SliceGroup GroupOfSlice(const EndpointSlice& slice) {
-  SliceGroup group{std::string(slice.address_type()), {}};
-  for (auto port : slice.ports()) {
-    PlannedPort planned{std::string(port.name()), std::string(port.protocol()), port.port(), {}};
-    if (port.has_app_protocol()) planned.app_protocol = port.app_protocol();
-    group.ports.push_back(std::move(planned));
-  }
-  std::ranges::sort(group.ports);
-  return group;
-}
-
 void SetMetadata(EndpointSliceBuilder& slice, const Endpoints& endpoints) {
   auto metadata = slice.mutable_metadata();
   metadata.set_namespace(endpoints.metadata().namespace_());
@@ -178,7 +167,7 @@ MirrorPlan PlanMirror(const Endpoints& endpoints, const std::vector<object::Docu
   }
   std::map<SliceGroup, object::DocumentPtr> kept;
   for (const object::DocumentPtr& slice : slices) {
-    SliceGroup group = GroupOfSlice(EndpointSlice(slice->root()));
+    SliceGroup group = GroupOf(EndpointSlice(slice->root()));
     bool keep = wanted.contains(group) && kept.emplace(std::move(group), slice).second;
     if (!keep) plan.remove.push_back(slice);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/finalizers.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/sdk/object.h"
 
 namespace homeostat::controllers {
@@ -27,10 +28,7 @@ GraphNode NodeOf(const schema::Kind& kind, const Value& object) {
   return node;
 }
 
-std::string_view OwnerReference::group() const {
-  size_t slash = api_version.find('/');
-  return slash == std::string::npos ? std::string_view() : std::string_view(api_version).substr(0, slash);
-}
+std::string_view OwnerReference::group() const { return schema::ParseApiVersion(api_version).group; }
 
 std::vector<OwnerReference> OwnersOf(const Value& object) {
   std::vector<OwnerReference> owners;

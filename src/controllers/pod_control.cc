@@ -25,21 +25,17 @@ void PodControl::PodChanged(const std::string& key, const sdk::Change& change) {
 }
 
 Task<Result<bool>> PodControl::IsUpToDate(std::string key) {
-  if (expectations_.InDoubt(key, runtime_.Now())) in_doubt_.insert(key);
-  if (in_doubt_.contains(key)) {
-    auto ask = NewestVersion(client_, Pod::SchemaKind(), std::string(sdk::SplitKey(key).first));
-    CO_TRY_ASSIGN(std::string now, co_await ask);
-    own_writes_.MustReach(key, pods_, now);
-    expectations_.Forget(key);
-    in_doubt_.erase(key);
-  }
-  co_return own_writes_.Seen(key);
+  if (expectations_.InDoubt(key, runtime_.Now())) Doubt(key);
+  bool asks = own_writes_.InDoubt(key);
+  auto look = own_writes_.IsUpToDate(key, std::string(sdk::SplitKey(key).first), client_);
+  CO_TRY_ASSIGN(bool up_to_date, co_await look);
+  if (asks) expectations_.Forget(key);
+  co_return up_to_date;
 }
 
 void PodControl::Forget(const std::string& key) {
   expectations_.Forget(key);
   own_writes_.Forget(key);
-  in_doubt_.erase(key);
 }
 
 Task<PodOutcome> PodControl::Apply(PodChanges changes) {
@@ -74,12 +70,11 @@ Task<void> PodControl::Create(PodChanges& changes, PodOutcome& outcome) {
 Task<Result<void>> PodControl::CreateOne(object::DocumentPtr owner, std::string key, object::DocumentPtr pod) {
   auto create = client_.Create<Pod>(std::string(sdk::meta::Namespace(owner->root())), sdk::Object<Pod>(std::move(pod)));
   Result<sdk::Object<Pod>> created = co_await create;
+  own_writes_.Note(key, pods_, created);
   if (created) {
-    own_writes_.Wrote(key, pods_, (*created)->metadata().resource_version());
     events_.Record(owner_kind_, owner->root(), "Normal", "SuccessfulCreate", "Created pod: " + std::string((*created)->metadata().name()));
     co_return Done();
   }
-  if (HadNoAnswer(created.error())) in_doubt_.insert(key);
   // In a namespace that is going nothing can be made any more, and nobody need hear of it.
   if (IsNamespaceTerminating(created.error())) {
     expectations_.CreationSeen(key);
@@ -109,7 +104,7 @@ Task<Result<void>> PodControl::RemoveOne(object::DocumentPtr owner, std::string 
     auto patch = client_.Patch(Pod::SchemaKind(), ns, name, sdk::PatchType::kStrategicMerge, DropFinalizerPatch(finalizer), {}, {});
     Result<object::DocumentPtr> patched = co_await patch;
     if (!patched && !patched.error().IsNotFound()) {
-      if (HadNoAnswer(patched.error())) in_doubt_.insert(key);
+      if (HadNoAnswer(patched.error())) Doubt(key);
       expectations_.DeletionSeen(key, sdk::meta::Uid(pod->root()));
       co_return Fail(patched.error().WithContext("removing completion finalizer"));
     }
@@ -122,7 +117,7 @@ Task<Result<void>> PodControl::RemoveOne(object::DocumentPtr owner, std::string 
     events_.Record(owner_kind_, owner->root(), "Normal", "SuccessfulDelete", "Deleted pod: " + name);
     co_return Done();
   }
-  if (HadNoAnswer(deleted.error())) in_doubt_.insert(key);
+  if (HadNoAnswer(deleted.error())) Doubt(key);
   // It will not be seen to go.
   expectations_.DeletionSeen(key, sdk::meta::Uid(pod->root()));
   if (deleted.error().IsNotFound() || deleted.error().IsConflict()) co_return Done();  // gone, or another of that name

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "controllers/expectations.h"
@@ -42,7 +41,7 @@ class PodControl {
   // Makes pods in batches that double in size, and stops at the first batch with a failure; then removes.
   Task<PodOutcome> Apply(PodChanges changes);
   // What the informer shows of the key's pods may be of before a write that is not known of: the server is asked first.
-  void Doubt(const std::string& key) { in_doubt_.insert(key); }
+  void Doubt(const std::string& key) { own_writes_.Doubt(key, pods_); }
   void Forget(const std::string& key);
   OwnWrites& own_writes() { return own_writes_; }
 
@@ -59,7 +58,6 @@ class PodControl {
   const schema::Kind& owner_kind_;
   Expectations expectations_;
   OwnWrites own_writes_;
-  std::unordered_set<std::string> in_doubt_;   // keys with writes that had no answer
 };
 
 }  // namespace homeostat::controllers

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "controllers/apply.h"
 #include "homeostat/api/admissionregistration/v1_builders.h"
 #include "homeostat/object/json.h"
-#include "homeostat/schema/json_encoder.h"
 
 namespace homeostat::controllers {
 
@@ -95,13 +95,8 @@ Task<Result<sdk::ReconcileOutcome>> ValidatingAdmissionPolicyStatusController::R
     auto item = checking.add_expression_warnings();
     item.set_field_ref(warning.field).set_warning(warning.warning);
   }
-  object::DocumentPtr document = applied.Freeze();
-  std::string body;
-  schema::EncodeJson(ValidatingAdmissionPolicy::SchemaType(), document->root(), body);
-  auto apply = client_.Patch(ValidatingAdmissionPolicy::SchemaKind(), {}, name, sdk::PatchType::kApply, Bytes(std::move(body)), "status",
-                             {.field_manager = std::string(kManager), .force = true});
-  auto stored = co_await std::move(apply);
-  if (!stored && !stored.error().IsNotFound()) co_return Fail(stored.error());
+  auto apply = Apply(client_, ValidatingAdmissionPolicy::SchemaKind(), applied.Freeze(), "status", kManager);
+  CO_TRY(co_await apply);
   co_return sdk::ReconcileOutcome();
 }
 

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "cel/policy_environment.h"
+#include "homeostat/base/text.h"
+#include "homeostat/schema/api_version.h"
 
 namespace homeostat::controllers {
 namespace {
@@ -25,16 +27,10 @@ std::vector<std::string_view> Names(const Value& list, std::string_view wildcard
   return names;
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return lower;
-}
-
 // An empty group stands for any.
 std::vector<KindName> Resolve(const std::vector<Value>& discovery, std::string_view group, std::string_view version, std::string_view resource) {
   std::vector<KindName> found;
-  std::string wanted = Lower(resource);
+  std::string wanted = LowerCase(resource);
   for (const Value& of_group : discovery) {
     std::string_view name = of_group.Path({"metadata", "name"}).AsString();
     if (!group.empty() && name != group) continue;
@@ -105,23 +101,18 @@ bool Describes(const Value& schema, const KindName& kind) {
   });
 }
 
-// What is wrong with an expression, kind by kind; empty if nothing is.
-std::string Faults(const Value& policy, std::string_view text, const std::vector<TypedKind>& kinds, const TypedKind& params) {
-  std::string faults;
-  for (const TypedKind& kind : kinds) {
-    cel::PolicyNames names{.params = !params.name.kind.empty(), .authorizer = true, .request_resource = false};
-    cel::PolicyEnvironment environment(names, true);
-    environment.DeclareObject("object", kind.type);
-    environment.DeclareObject("oldObject", kind.type);
-    if (names.params) environment.DeclareObject("params", params.type);
-    for (const Value& variable : policy.Path({"spec", "variables"}).items()) {
-      auto checked = environment.environment().Check(variable.Get("expression").AsString());
-      environment.AddVariable(variable.Get("name").AsString(), checked ? checked->result_type() : cel::Type());
-    }
-    auto checked = environment.environment().Check(text);
-    if (!checked) faults += (faults.empty() ? "" : "\n") + kind.name.ToString() + ": " + checked.error().text + "\n";
+// What expressions may name where the policy is about that kind.
+cel::PolicyEnvironment EnvironmentFor(const Value& policy, const TypedKind& kind, const TypedKind& params) {
+  cel::PolicyNames names{.params = !params.name.kind.empty(), .authorizer = true, .request_resource = false};
+  cel::PolicyEnvironment environment(names, true);
+  environment.DeclareObject("object", kind.type);
+  environment.DeclareObject("oldObject", kind.type);
+  if (names.params) environment.DeclareObject("params", params.type);
+  for (const Value& variable : policy.Path({"spec", "variables"}).items()) {
+    auto checked = environment.environment().Check(variable.Get("expression").AsString());
+    environment.AddVariable(variable.Get("name").AsString(), checked ? checked->result_type() : cel::Type());
   }
-  return faults;
+  return environment;
 }
 
 }  // namespace
@@ -146,11 +137,9 @@ std::vector<KindName> KindsOfPolicy(const Value& policy, const std::vector<Value
 
 KindName ParamKindOfPolicy(const Value& policy) {
   Value kind = policy.Path({"spec", "paramKind"});
-  std::string_view version = kind.Get("apiVersion").AsString();
-  size_t slash = version.find('/');
-  if (!kind || (slash != version.npos && version.find('/', slash + 1) != version.npos)) return {};
-  std::string_view group = slash == version.npos ? std::string_view() : version.substr(0, slash);
-  return {std::string(group), std::string(slash == version.npos ? version : version.substr(slash + 1)), std::string(kind.Get("kind").AsString())};
+  schema::GroupVersion parts = schema::ParseApiVersion(kind.Get("apiVersion").AsString());
+  if (!kind || !parts.IsValid()) return {};
+  return {std::string(parts.group), std::string(parts.version), std::string(kind.Get("kind").AsString())};
 }
 
 cel::DeclTypePtr TypeOfKind(const Value& openapi, const KindName& kind, std::string_view name) {
@@ -166,12 +155,18 @@ cel::DeclTypePtr TypeOfKind(const Value& openapi, const KindName& kind, std::str
 
 std::vector<ExpressionWarning> CheckTypes(const Value& policy, const std::vector<TypedKind>& kinds, const TypedKind& params) {
   std::vector<ExpressionWarning> warnings;
+  std::vector<cel::PolicyEnvironment> environments;
+  for (const TypedKind& kind : kinds) environments.push_back(EnvironmentFor(policy, kind, params));
   Value validations = policy.Path({"spec", "validations"});
   for (size_t i = 0; i < validations.size(); ++i) {
     for (std::string_view field : {"expression", "messageExpression"}) {
       std::string_view text = validations.At(i).Get(field).AsString();
       if (text.empty() && field == "messageExpression") continue;
-      std::string faults = Faults(policy, text, kinds, params);
+      std::string faults;
+      for (size_t k = 0; k < kinds.size(); ++k) {
+        auto checked = environments[k].environment().Check(text);
+        if (!checked) faults += (faults.empty() ? "" : "\n") + kinds[k].name.ToString() + ": " + checked.error().text + "\n";
+      }
       if (!faults.empty()) warnings.push_back({"spec.validations[" + std::to_string(i) + "]." + std::string(field), std::move(faults)});
     }
   }

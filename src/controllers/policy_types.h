@@ -10,6 +10,7 @@
 
 #include "cel/decl_type.h"
 #include "homeostat/object/value.h"
+#include "homeostat/schema/api_version.h"
 
 namespace homeostat::controllers {
 
@@ -17,7 +18,7 @@ namespace homeostat::controllers {
 struct KindName {
   std::string group, version, kind;
   // "apps/v1, Kind=Deployment"
-  std::string ToString() const { return group + "/" + version + ", Kind=" + kind; }
+  std::string ToString() const { return schema::KindText(group, version, kind); }
   auto operator<=>(const KindName&) const = default;
 };
 

@@ -12,15 +12,6 @@ namespace homeostat::controllers {
 using api::core::v1::Pod;
 using object::Value;
 
-namespace {
-
-// A set that waits for its own writes to be shown is woken by them; this is for the case that they never are.
-constexpr Duration kRecheck = std::chrono::seconds(1);
-// The same for one that waits to see its pods made or removed.
-constexpr Duration kDoubt = std::chrono::seconds(301);
-
-}  // namespace
-
 template <class Kind>
 ReplicaController<Kind>::ReplicaController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers, ReplicaSetOptions options)
     : runtime_(runtime),
@@ -40,23 +31,7 @@ ReplicaController<Kind>::ReplicaController(Runtime& runtime, sdk::Client client,
     const Value& pod = (change.current ? change.current : change.previous)->root();
     if (object::DocumentPtr set = ResolveController(sets_, pod)) pod_control_.PodChanged(sdk::meta::Key(set->root()), change);
   });
-  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return SetsOf(change); });
-}
-
-template <class Kind>
-std::vector<std::string> ReplicaController<Kind>::SetsOf(const sdk::Change& change) const {
-  std::vector<std::string> keys;
-  for (const object::DocumentPtr& pod : {change.previous, change.current}) {
-    if (!pod) continue;
-    if (object::DocumentPtr set = ResolveController(sets_, pod->root())) keys.push_back(sdk::meta::Key(set->root()));
-  }
-  if (!IsNewOrphan(change)) return keys;
-  for (const object::DocumentPtr& set : sets_.List(sdk::meta::Namespace(change.current->root()))) {
-    auto selector = Traits::Selector(Kind(set->root()));
-    bool fits = selector && !selector->IsEverything() && selector->Matches(sdk::meta::Labels(change.current->root()));
-    if (fits) keys.push_back(sdk::meta::Key(set->root()));
-  }
-  return keys;
+  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return OwnersConcerned(sets_, change, [](const Value& set) { return Traits::Selector(Kind(set)); }); });
 }
 
 template <class Kind>
@@ -95,7 +70,7 @@ Task<Result<sdk::ReconcileOutcome>> ReplicaController<Kind>::Reconcile(std::stri
   CO_TRY_ASSIGN(set, co_await write);
   if (fault) co_return Fail(*fault);
   sdk::ReconcileOutcome outcome;
-  if (!pod_control_.Satisfied(key)) outcome.requeue_after = kDoubt;
+  if (!pod_control_.Satisfied(key)) outcome.requeue_after = kRecheckExpectations;
   int32_t min_ready = set->spec().min_ready_seconds();
   if (min_ready > 0 && set->status().ready_replicas() != set->status().available_replicas()) {
     Duration next = NextAvailability(active, min_ready, now).value_or(std::chrono::seconds(min_ready));

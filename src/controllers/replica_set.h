@@ -38,7 +38,6 @@ class ReplicaController {
   // Completes with the set as it is afterwards.
   Task<Result<Set>> WriteStatus(Set set, object::DocumentPtr next, std::string key);
   std::vector<object::DocumentPtr> RelatedPods(const Set& set) const;
-  std::vector<std::string> SetsOf(const sdk::Change& change) const;
 
   Runtime& runtime_;
   sdk::Client client_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/apply.h"
 #include "controllers/claims.h"
 #include "controllers/finalizers.h"
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/api/resource/v1_builders.h"
-#include "homeostat/object/json.h"
 
 namespace homeostat::controllers {
 
@@ -124,53 +124,63 @@ std::vector<std::string> ResourceClaimController::KeysOfClaim(const sdk::Change&
 }
 
 Task<Result<sdk::ReconcileOutcome>> ResourceClaimController::Reconcile(std::string key) {
-  bool of_pod = key.starts_with(kPodPrefix);
-  std::string name = key.substr((of_pod ? kPodPrefix : kClaimPrefix).size());
-  auto work = of_pod ? ReconcilePod(std::move(name)) : ReconcileClaim(std::move(name));
-  CO_TRY(co_await std::move(work));
+  if (key.starts_with(kPodPrefix)) {
+    auto of_pod = ReconcilePod(key.substr(kPodPrefix.size()));
+    co_return co_await of_pod;
+  }
+  auto of_claim = ReconcileClaim(key.substr(kClaimPrefix.size()));
+  CO_TRY(co_await of_claim);
   co_return sdk::ReconcileOutcome();
 }
 
-Task<Result<void>> ResourceClaimController::ReconcilePod(std::string key) {
+Task<Result<sdk::ReconcileOutcome>> ResourceClaimController::ReconcilePod(std::string key) {
+  auto check = own_writes_.IsUpToDate(key, std::string(sdk::SplitKey(key).first), client_);
+  CO_TRY_ASSIGN(bool up_to_date, co_await check);
+  if (!up_to_date) co_return sdk::ReconcileOutcome{kRecheck};
   sdk::Object<Pod> pod(pods_.Get(key));
-  if (!pod || sdk::meta::IsDeleting(pod->Raw())) co_return Done();
-  std::vector<std::pair<std::string, std::string>> made;
+  if (!pod) own_writes_.Forget(key);
+  if (!pod || sdk::meta::IsDeleting(pod->Raw())) co_return sdk::ReconcileOutcome();
+  std::vector<MadeClaim> made;
   for (size_t i = 0; i < pod->spec().resource_claims().size(); ++i) {
-    std::string entry(pod->spec().resource_claims()[i].name());
-    auto make = MakeClaim(pod, i);
-    auto name = co_await std::move(make);
-    if (!name) {
-      std::string what = "PodResourceClaim " + entry + ": " + name.error().message();
-      events_.Record(Pod::SchemaKind(), pod->Raw(), "Warning", "FailedResourceClaimCreation", what);
-      co_return Fail(name.error().WithContext("pod " + key + ", PodResourceClaim " + entry));
+    auto make = MakeClaim(key, pod, i);
+    Result<MadeClaim> claim = co_await make;
+    if (!claim) {
+      std::string what = "PodResourceClaim " + std::string(pod->spec().resource_claims()[i].name());
+      events_.Record(Pod::SchemaKind(), pod->Raw(), "Warning", "FailedResourceClaimCreation", what + ": " + claim.error().message());
+      co_return Fail(claim.error().WithContext("pod " + key + ", " + what));
     }
-    if (!name->empty()) made.emplace_back(entry, *name);
+    if (!claim->name.empty()) made.push_back(*std::move(claim));
   }
-  if (!made.empty()) {
-    auto note = NoteClaims(pod, std::move(made));
-    CO_TRY(co_await std::move(note));
+  if (std::ranges::any_of(made, &MadeClaim::is_new)) {
+    auto note = NoteClaims(key, pod, std::move(made));
+    CO_TRY(co_await note);
   }
   // Until it has a node, reservations are the scheduler's.
-  if (pod->spec().node_name().empty()) co_return Done();
+  if (pod->spec().node_name().empty()) co_return sdk::ReconcileOutcome();
   auto reserve = Reserve(pod);
-  co_return co_await std::move(reserve);
+  CO_TRY(co_await reserve);
+  co_return sdk::ReconcileOutcome();
 }
 
-Task<Result<std::string>> ResourceClaimController::MakeClaim(sdk::Object<Pod> pod, size_t index) {
-  Value entry = pod->spec().resource_claims()[index].Raw();
-  std::string ns(pod->metadata().namespace_()), name(entry.Get("name").AsString());
-  Value known = NameOfClaim(pod->Raw(), entry);
-  if (known) {
-    object::DocumentPtr there = known.AsString().empty() ? nullptr : claims_.Get(ns + "/" + std::string(known.AsString()));
+Task<Result<ResourceClaimController::MadeClaim>> ResourceClaimController::MakeClaim(std::string key, sdk::Object<Pod> pod, size_t index) {
+  Value entry = pod->spec().resource_claims()[index].Raw(), from = entry.Get("resourceClaimTemplateName");
+  if (!from) co_return MadeClaim();
+  std::string ns(pod->metadata().namespace_());
+  MadeClaim made{std::string(entry.Get("name").AsString()), {}};
+  if (Value known = NameOfClaim(pod->Raw(), entry)) {
+    made.name = known.AsString();
     // One that is known not to be needed is none that is missing.
-    if (known.AsString().empty() || (there && (entry.Get("resourceClaimName") || IsFor(there->root(), pod->Raw())))) co_return std::string();
+    if (made.name.empty()) co_return made;
+    object::DocumentPtr there = claims_.Get(ns + "/" + made.name);
+    if (there && IsFor(there->root(), pod->Raw())) co_return made;
   }
-  Value from = entry.Get("resourceClaimTemplateName");
-  if (!from) co_return std::string();
+  made.is_new = true;
   // One may have been made already, without a note of it in the pod.
   for (const object::DocumentPtr& orphan : claims_.ByIndex(kOwnerIndex, sdk::meta::Uid(pod->Raw()))) {
     const object::Member* made_for = sdk::meta::Annotations(orphan->root()).Find(kPodClaimAnnotation);
-    if (made_for != nullptr && made_for->value.AsString() == name) co_return std::string(sdk::meta::Name(orphan->root()));
+    if (made_for == nullptr || made_for->value.AsString() != made.entry) continue;
+    made.name = sdk::meta::Name(orphan->root());
+    co_return made;
   }
   sdk::Object<ResourceClaimTemplate> source(templates_.Get(ns + "/" + std::string(from.AsString())));
   if (!source) {
@@ -179,34 +189,28 @@ Task<Result<std::string>> ResourceClaimController::MakeClaim(sdk::Object<Pod> po
   }
   ResourceClaimBuilder claim;
   auto metadata = claim.mutable_metadata();
-  metadata.set_generate_name(ClaimNameBase(pod->metadata().name(), name)).set_namespace(ns);
+  metadata.set_generate_name(ClaimNameBase(pod->metadata().name(), made.entry)).set_namespace(ns);
   metadata.set_labels(schema::Subtree(source->spec().metadata().labels())).set_annotations(schema::Subtree(source->spec().metadata().annotations()));
-  metadata.set_annotations(kPodClaimAnnotation, name);
+  metadata.set_annotations(kPodClaimAnnotation, made.entry);
   auto owner = metadata.add_owner_references();
   owner.set_api_version("v1").set_kind("Pod").set_name(pod->metadata().name()).set_uid(pod->metadata().uid()).set_controller(true);
   claim.set_spec(schema::Subtree(source->spec().spec()));
   auto create = client_.Create<ResourceClaim>(ns, sdk::Object<ResourceClaim>(claim.Freeze()));
-  auto created = co_await std::move(create);
+  Result<sdk::Object<ResourceClaim>> created = co_await create;
+  own_writes_.Note(key, claims_, created);
   if (!created) co_return Fail(created.error().WithContext("create ResourceClaim "));
-  co_return std::string((*created)->metadata().name());
+  made.name = (*created)->metadata().name();
+  co_return made;
 }
 
-Task<Result<void>> ResourceClaimController::NoteClaims(sdk::Object<Pod> pod, std::vector<std::pair<std::string, std::string>> made) {
-  std::string name(pod->metadata().name()), body = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":)";
-  object::AppendJsonString(body, name);
-  body += R"(},"status":{"resourceClaimStatuses":[)";
-  for (size_t i = 0; i < made.size(); ++i) {
-    body += i == 0 ? R"({"name":)" : R"(,{"name":)";
-    object::AppendJsonString(body, made[i].first);
-    body += R"(,"resourceClaimName":)";
-    object::AppendJsonString(body, made[i].second);
-    body += "}";
-  }
-  body += "]}}";
-  sdk::PatchOptions options{.field_manager = std::string(kFieldManager), .force = true};
-  auto apply = client_.Patch(Pod::SchemaKind(), std::string(pod->metadata().namespace_()), name, sdk::PatchType::kApply, Bytes(std::move(body)),
-                             "status", std::move(options));
-  CO_TRY(co_await std::move(apply));
+Task<Result<void>> ResourceClaimController::NoteClaims(std::string key, sdk::Object<Pod> pod, std::vector<MadeClaim> made) {
+  api::core::v1::PodBuilder wanted;
+  wanted.mutable_metadata().set_namespace(pod->metadata().namespace_()).set_name(pod->metadata().name());
+  auto status = wanted.mutable_status();
+  for (const MadeClaim& claim : made) status.add_resource_claim_statuses().set_name(claim.entry).set_resource_claim_name(claim.name);
+  auto apply = Apply(client_, Pod::SchemaKind(), wanted.Freeze(), "status", kFieldManager);
+  CO_TRY_ASSIGN(object::DocumentPtr applied, co_await apply);
+  if (applied) own_writes_.Wrote(key, pods_, sdk::meta::ResourceVersion(applied->root()));
   co_return Done();
 }
 

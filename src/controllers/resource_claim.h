@@ -4,7 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "controllers/expectations.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/resource/v1.h"
 #include "homeostat/sdk/controller.h"
@@ -30,11 +32,16 @@ class ResourceClaimController {
 
   // Keys are pod:NAMESPACE/NAME and claim:NAMESPACE/NAME.
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
-  Task<Result<void>> ReconcilePod(std::string key);
+  Task<Result<sdk::ReconcileOutcome>> ReconcilePod(std::string key);
   Task<Result<void>> ReconcileClaim(std::string key);
-  // The name of the claim that was made; "" if there was nothing to do.
-  Task<Result<std::string>> MakeClaim(sdk::Object<Pod> pod, size_t index);
-  Task<Result<void>> NoteClaims(sdk::Object<Pod> pod, std::vector<std::pair<std::string, std::string>> made);
+  // The claim that was made for an entry of the pod's spec, now or before; "": it needs none that is made.
+  struct MadeClaim {
+    std::string entry, name;
+    bool is_new = false;  // the pod's status does not name it
+  };
+  Task<Result<MadeClaim>> MakeClaim(std::string key, sdk::Object<Pod> pod, size_t index);
+  // Names all of them: what is left out of an apply is taken away.
+  Task<Result<void>> NoteClaims(std::string key, sdk::Object<Pod> pod, std::vector<MadeClaim> made);
   Task<Result<void>> Reserve(sdk::Object<Pod> pod);
   // Whether the consumer may still use the claim; asks the server about pods that are not known.
   Task<Result<bool>> IsInUse(std::string ns, object::Value consumer);
@@ -49,6 +56,7 @@ class ResourceClaimController {
   sdk::Informer& claims_;
   sdk::Informer& templates_;
   sdk::EventRecorder events_;
+  OwnWrites own_writes_;   // by pod
   sdk::Controller controller_;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "homeostat/object/json.h"
+#include "homeostat/schema/api_version.h"
 
 namespace homeostat::controllers {
 
@@ -40,9 +41,8 @@ Task<Result<object::DocumentPtr>> GetJson(sdk::Client client, std::string path, 
 }
 
 Task<Result<ScaleTarget>> FindScale(sdk::Client client, std::string ns, std::string api_version, std::string kind, std::string name) {
-  size_t slash = api_version.find('/');
-  std::string group = slash == api_version.npos ? std::string() : api_version.substr(0, slash);
-  std::string base = (slash == api_version.npos ? "/api/" : "/apis/") + api_version, plural;
+  std::string group(schema::ParseApiVersion(api_version).group);
+  std::string base = (group.empty() ? "/api/" : "/apis/") + api_version, plural;
   auto discover = GetJson(client, base, {});
   Result<object::DocumentPtr> resources = co_await discover;
   if (!resources && !resources.error().IsNotFound()) co_return Fail(resources.error());

@@ -4,16 +4,17 @@
 #include <set>
 #include <utility>
 
+#include "controllers/apply.h"
 #include "controllers/conditions.h"
 #include "controllers/finalizers.h"
-#include "homeostat/api/networking/v1.h"
-#include "homeostat/object/json.h"
+#include "homeostat/api/networking/v1_builders.h"
 #include "homeostat/object/time.h"
 
 namespace homeostat::controllers {
 
 using api::networking::v1::IPAddress;
 using api::networking::v1::ServiceCIDR;
+using api::networking::v1::ServiceCIDRBuilder;
 using object::Cidr;
 using object::IpAddress;
 
@@ -176,15 +177,12 @@ Task<Result<void>> ServiceCidrController::SetReady(object::DocumentPtr range, st
       co_return Done();
     }
   }
-  std::string name(sdk::meta::Name(range->root())), body = R"({"apiVersion":"networking.k8s.io/v1","kind":"ServiceCIDR","metadata":{"name":)";
-  object::AppendJsonString(body, name);
-  body += R"(},"status":{"conditions":[{"type":"Ready","status":")" + status + R"(","reason":")" + reason + R"(","message":)";
-  object::AppendJsonString(body, message);
-  body += R"(,"lastTransitionTime":")" + TimeText(runtime_.WallNow()) + R"("}]}})";
-  sdk::PatchOptions options{.field_manager = std::string(kFieldManager), .force = true};
-  auto send = client_.Patch(ServiceCIDR::SchemaKind(), "", std::move(name), sdk::PatchType::kApply, Bytes(std::move(body)), "status", std::move(options));
-  auto sent = co_await std::move(send);
-  if (!sent && !sent.error().IsNotFound()) co_return Fail(sent.error());
+  ServiceCIDRBuilder wanted;
+  wanted.mutable_metadata().set_name(sdk::meta::Name(range->root()));
+  auto ready = wanted.mutable_status().add_conditions();
+  ready.set_type("Ready").set_status(status).set_reason(reason).set_message(message).set_last_transition_time(TimeText(runtime_.WallNow()));
+  auto apply = Apply(client_, ServiceCIDR::SchemaKind(), wanted.Freeze(), "status", kFieldManager);
+  CO_TRY(co_await apply);
   co_return Done();
 }
 

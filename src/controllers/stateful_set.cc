@@ -18,7 +18,6 @@ using Kind = StatefulStep::Kind;
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
 constexpr std::string_view kHistoryHashLabel = "controller.kubernetes.io/hash";
 
 }  // namespace
@@ -36,24 +35,9 @@ StatefulSetController::StatefulSetController(Runtime& runtime, sdk::Client clien
   AddControllerIndex(pods_);
   AddControllerIndex(revisions_);
   controller_.Watch(sets_);
-  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return SetsOf(change); });
+  controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return OwnersConcerned(sets_, change, SpecSelector); });
   controller_.WaitFor(revisions_);
   controller_.WaitFor(claims_);
-}
-
-std::vector<std::string> StatefulSetController::SetsOf(const sdk::Change& change) const {
-  std::vector<std::string> keys;
-  for (const object::DocumentPtr& pod : {change.previous, change.current}) {
-    if (!pod) continue;
-    if (object::DocumentPtr set = ResolveController(sets_, pod->root())) keys.push_back(sdk::meta::Key(set->root()));
-  }
-  if (!IsNewOrphan(change)) return keys;
-  for (const object::DocumentPtr& set : sets_.List(sdk::meta::Namespace(change.current->root()))) {
-    auto selector = object::LabelSelector::FromLabelSelector(StatefulSet(set->root()).spec().selector().Raw());
-    bool fits = selector && !selector->IsEverything() && selector->Matches(sdk::meta::Labels(change.current->root()));
-    if (fits) keys.push_back(sdk::meta::Key(set->root()));
-  }
-  return keys;
 }
 
 Task<Result<sdk::ReconcileOutcome>> StatefulSetController::Reconcile(std::string key) {

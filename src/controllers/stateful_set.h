@@ -48,7 +48,6 @@ class StatefulSetController {
   Task<Result<sdk::ReconcileOutcome>> WriteStatus(StatefulView view, std::string key, StatefulCounts counts, int32_t collisions);
   // What was done to a pod; with an error, what could not be.
   void Tell(const Set& set, std::string_view verb, std::string_view what, const Status* error);
-  std::vector<std::string> SetsOf(const sdk::Change& change) const;
 
   Runtime& runtime_;
   sdk::Client client_;

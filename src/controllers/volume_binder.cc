@@ -16,7 +16,6 @@ using api::storage::v1::StorageClass;
 
 namespace {
 
-constexpr Duration kRecheck = std::chrono::seconds(1);
 // Claims without a volume are looked at again this often, as upstream's resync does.
 constexpr Duration kAgain = std::chrono::seconds(15);
 constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";

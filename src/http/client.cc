@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "homeostat/base/text.h"
 #include "http/internal/http1_client.h"
 #include "http/internal/http2_client.h"
 #include "http/internal/message_text.h"
@@ -241,7 +242,7 @@ namespace {
 // The checks of RFC 6455, section 4.1, on the server's answer.
 Result<std::string> CheckHandshake(const Headers& headers, std::string_view key,
                                    const std::vector<std::string>& offered) {
-  bool accepted = internal::EqualsIgnoreCase(headers.Get("Upgrade"), "websocket") &&
+  bool accepted = EqualsIgnoreCase(headers.Get("Upgrade"), "websocket") &&
                   internal::HasListToken(headers, "Connection", "upgrade") &&
                   headers.Get("Sec-WebSocket-Accept") == internal::WebSocketAccept(key) &&
                   !headers.Has("Sec-WebSocket-Extensions");

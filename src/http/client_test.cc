@@ -6,39 +6,12 @@
 namespace homeostat::http {
 namespace {
 
+using test::Answer;
+using test::Ask;
+using test::Make;
 using test::Text;
 using test::World;
 using namespace std::chrono_literals;
-
-struct Answer {
-  int code = 0;
-  std::string body;
-  std::optional<Status> error;
-  bool done = false;
-};
-
-Task<void> Ask(Client* client, Request request, Answer* answer) {
-  auto call = client->Do(std::move(request));
-  Result<Response> response = co_await call;
-  if (response) {
-    answer->code = response->code;
-    auto read = ReadAll(*std::move(response), 1 << 30);
-    Result<Bytes> body = co_await read;
-    if (body) answer->body = body->str();
-    if (!body) answer->error = body.error();
-  } else {
-    answer->error = response.error();
-  }
-  answer->done = true;
-}
-
-Request Make(std::string method, std::string path, std::string body = "") {
-  Request request;
-  request.method = std::move(method);
-  request.path = std::move(path);
-  if (!body.empty()) request.body = std::move(body);
-  return request;
-}
 
 Task<Response> Echo(Request request) { co_return Text(request.method + " " + request.path + " " + request.body.str()); }
 

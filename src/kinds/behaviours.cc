@@ -39,6 +39,12 @@ std::span<const Pool* const> AllPools() {
   return pools;
 }
 
+const Pool* FindPool(std::string_view name) {
+  auto pools = AllPools();
+  auto found = std::ranges::find(pools, name, &Pool::name);
+  return found == pools.end() ? nullptr : *found;
+}
+
 const Behaviour& FindBehaviour(std::string_view group, std::string_view kind) {
   static constexpr Behaviour kNone;
   for (const Behaviour* behaviour : AllBehaviours()) {

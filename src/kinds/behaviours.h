@@ -13,5 +13,7 @@ std::span<const Behaviour* const> AllBehaviours();
 std::span<const schema::DefaultHookEntry> DefaultHooks();
 // What objects may hold that there is only once.
 std::span<const Pool* const> AllPools();
+// Null if there is none of that name.
+const Pool* FindPool(std::string_view name);
 
 }  // namespace homeostat::kinds

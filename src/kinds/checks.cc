@@ -2,17 +2,12 @@
 
 #include <algorithm>
 
+#include "homeostat/base/text.h"
 #include "homeostat/object/ip.h"
 #include "homeostat/schema/diff.h"
 
 namespace homeostat::kinds {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
 
 void CheckRequirement(const Value& requirement, const FieldPath& path, FieldErrors& errors, SelectorRules rules) {
   std::string_view op = requirement.Get("operator").AsString();
@@ -43,6 +38,12 @@ bool IsPercent(std::string_view text, int64_t& percent) {
 
 }  // namespace
 
+std::string Joined(const Messages& messages) {
+  std::string text;
+  for (const std::string& message : messages) text += (text.empty() ? "" : ",") + message;
+  return text;
+}
+
 void CheckDns1123Label(std::string_view value, const FieldPath& path, FieldErrors& errors) {
   AddInvalid(errors, path, value, object::IsDNS1123Label(value));
 }
@@ -69,7 +70,7 @@ void CheckLabels(const Value& labels, const FieldPath& path, FieldErrors& errors
 void CheckAnnotations(const Value& annotations, const FieldPath& path, FieldErrors& errors) {
   size_t bytes = 0;
   for (const object::Member& entry : annotations.members()) {
-    AddInvalid(errors, path, entry.name(), object::IsQualifiedName(Lower(entry.name())));
+    AddInvalid(errors, path, entry.name(), object::IsQualifiedName(LowerCase(entry.name())));
     bytes += entry.name().size() + entry.value.AsString().size();
   }
   if (bytes > object::kTotalAnnotationSizeLimit) errors.TooLong(path, object::kTotalAnnotationSizeLimit);
@@ -175,10 +176,6 @@ void CheckLegacyIp(std::string_view value, const FieldPath& path, FieldErrors& e
 void CheckLegacyCidr(std::string_view value, const FieldPath& path, FieldErrors& errors, std::span<const std::string_view> old) {
   if (std::ranges::find(old, value) != old.end()) return;
   AddInvalid(errors, path, value, object::IsValidCIDRForLegacyField(value, true));
-}
-
-void CheckImmutable(const schema::Type& type, const Value& value, const Value& old, const FieldPath& path, FieldErrors& errors) {
-  if (!schema::IsEqual(type, value, old)) errors.Invalid(path, BadValue(type, value), kImmutable);
 }
 
 void CheckImmutableField(const schema::Type& struct_type, std::string_view field, const Value& object, const Value& old,

@@ -26,6 +26,8 @@ inline constexpr std::string_view kIsNegative = "must be greater than or equal t
 inline constexpr std::string_view kNotPositive = "must be greater than zero";
 inline constexpr std::string_view kImmutable = "field is immutable";
 
+// With commas between them.
+std::string Joined(const Messages& messages);
 // An Invalid for each message. What the value looks like in them is only worked out if there is one.
 template <class Shown>
 void AddInvalid(FieldErrors& errors, const FieldPath& path, const Shown& value, const Messages& messages) {
@@ -89,8 +91,6 @@ void CheckMode(const Value& mode, const FieldPath& path, FieldErrors& errors);
 void CheckLegacyIp(std::string_view value, const FieldPath& path, FieldErrors& errors, std::span<const std::string_view> old = {});
 void CheckLegacyCidr(std::string_view value, const FieldPath& path, FieldErrors& errors, std::span<const std::string_view> old = {});
 
-// "field is immutable" if the two differ.
-void CheckImmutable(const schema::Type& type, const Value& value, const Value& old, const FieldPath& path, FieldErrors& errors);
 // A field of the struct, by name, compared as Kubernetes compares; structs are shown as JSON of their type.
 // Whether two structs have the same in a field; where a pointer leads to it, something empty is not nothing.
 bool SameField(const schema::Field& field, const Value& value, const Value& old);

@@ -110,10 +110,4 @@ std::string RemoveMasqueradeScript(const PodNetworkOptions& options) {
   return "add table " + table + "\ndelete table " + table + "\n";
 }
 
-std::vector<std::string> NeededPlugins(const PodNetworkOptions& options) {
-  std::vector<std::string> plugins = {"bridge", "host-local", "loopback"};
-  if (options.portmap) plugins.push_back("portmap");
-  return plugins;
-}
-
 }  // namespace homeostat::network

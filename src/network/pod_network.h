@@ -35,7 +35,5 @@ Result<std::string> CniConfiguration(const PodNetworkOptions& options);
 Result<std::string> MasqueradeScript(const PodNetworkOptions& options);
 std::string RemoveMasqueradeScript(const PodNetworkOptions& options);
 
-// The ports of CNI plugins needed by the configuration, e.g. "bridge"; what is missing is told to people in one line.
-std::vector<std::string> NeededPlugins(const PodNetworkOptions& options);
 
 }  // namespace homeostat::network

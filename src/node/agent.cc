@@ -4,6 +4,7 @@
 
 #include "homeostat/base/files.h"
 #include "homeostat/base/subprocess.h"
+#include "homeostat/base/text.h"
 #include "homeostat/sdk/controller.h"
 #include "homeostat/sdk/informer.h"
 #include "node/environment.h"
@@ -46,9 +47,7 @@ Task<Result<void>> RunNft(Runtime& runtime, std::string script) {
 std::string DefaultNodeName() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower.empty() ? "node" : lower;
+  return *name == 0 ? "node" : LowerCase(name);
 }
 
 Result<void> CanBeNode(const AgentOptions& options) {

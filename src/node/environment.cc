@@ -1,5 +1,6 @@
 #include "node/environment.h"
 
+#include "homeostat/base/text.h"
 #include "node/errors.h"
 
 namespace homeostat::node {
@@ -73,9 +74,7 @@ void AddService(core::Service service, Environment& out) {
   bool first = true;
   for (core::ServicePort port : service.spec().ports()) {
     std::string protocol(port.protocol().empty() ? "TCP" : port.protocol());
-    std::string lower = protocol;
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    std::string url = lower + "://" + JoinHostPort(ip, port.port());
+    std::string url = LowerCase(protocol) + "://" + JoinHostPort(ip, port.port());
     if (std::exchange(first, false)) out.emplace_back(name + "_PORT", url);
     std::string prefix = name + "_PORT_" + std::to_string(port.port()) + "_" + protocol;
     out.emplace_back(prefix, url);

@@ -91,8 +91,7 @@ Result<std::string> WithDefaultTag(std::string_view image) {
   };
   Parts parts = Split(image);
   bool has_tag = image.substr(0, image.find('@')).ends_with(':') || !parts.tag.empty();
-  std::string lower(parts.path);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string lower = LowerCase(parts.path);
   if (lower != parts.path && IsPath(lower)) {
     bool official = parts.registry.empty() && parts.path.find('/') == std::string_view::npos;
     return bad("invalid reference format: repository name (" + std::string(official ? "library/" : "") + std::string(parts.path) +

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "homeostat/base/files.h"
+#include "homeostat/base/text.h"
 #include "node/image_archive.h"
 #include "node/node_status.h"
 
@@ -108,9 +109,8 @@ MachineFacts DetectMachine(const std::string& folder) {
   utsname kernel;
   if (uname(&kernel) == 0) {
     facts.kernel_version = kernel.release;
-    facts.hostname = kernel.nodename;
+    facts.hostname = LowerCase(kernel.nodename);
   }
-  for (char& c : facts.hostname) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   facts.machine_id = FirstLine("/etc/machine-id");
   facts.system_uuid = FirstLine("/sys/class/dmi/id/product_uuid");
   if (facts.system_uuid.empty()) facts.system_uuid = facts.machine_id;

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include "homeostat/base/text.h"
 #include "node/errors.h"
 
 namespace homeostat::node {
@@ -69,8 +70,7 @@ std::string HeaderBlock(const SpdyHeaders& headers) {
   std::string out;
   Append32(out, static_cast<uint32_t>(headers.size()));
   for (const auto& [name, value] : headers) {
-    std::string lower = name;
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    std::string lower = LowerCase(name);
     Append32(out, static_cast<uint32_t>(lower.size()));
     out += lower;
     Append32(out, static_cast<uint32_t>(value.size()));

@@ -31,9 +31,7 @@ http::Response PlainError(int code, std::string message) {
 }
 
 bool WantsWebSocket(const http::Request& request) {
-  std::string upgrade(request.headers.Get("Upgrade"));
-  for (char& c : upgrade) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return upgrade == "websocket";
+  return EqualsIgnoreCase(request.headers.Get("Upgrade"), "websocket");
 }
 
 struct Url {

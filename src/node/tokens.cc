@@ -60,14 +60,6 @@ Task<Result<std::string>> Tokens::Get(object::DocumentPtr pod, TokenWish wish) {
   co_return Fail(fresh.error());
 }
 
-std::optional<WallTime> Tokens::NextRenewal(const std::string& uid) const {
-  std::optional<WallTime> next;
-  for (auto it = known_.lower_bound(Key{uid, "", INT64_MIN}); it != known_.end() && it->first.uid == uid; ++it) {
-    if (!next || it->second.renew_at < *next) next = it->second.renew_at;
-  }
-  return next;
-}
-
 void Tokens::Forget(const std::string& uid) {
   std::erase_if(known_, [&](const auto& entry) { return entry.first.uid == uid; });
 }

@@ -18,8 +18,6 @@ class Tokens {
 
   // A token bound to the pod. An old one that still holds is given out when a new one can't be had.
   Task<Result<std::string>> Get(object::DocumentPtr pod, TokenWish wish);
-  // When a token of the pod is next due to be renewed.
-  std::optional<WallTime> NextRenewal(const std::string& uid) const;
   void Forget(const std::string& uid);
 
  private:

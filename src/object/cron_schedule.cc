@@ -62,10 +62,8 @@ Result<int64_t> ParseNumber(std::string_view text) {
 }
 
 Result<int64_t> ParseNumberOrName(std::string_view text, const Bounds& bounds) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   for (size_t i = 0; i < bounds.names.size(); ++i) {
-    if (bounds.names[i] == lower) return bounds.low + static_cast<int64_t>(i);
+    if (EqualsIgnoreCase(bounds.names[i], text)) return bounds.low + static_cast<int64_t>(i);
   }
   return ParseNumber(text);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "object/go_value.h"
 #include "object/internal/jsonpath_step.h"
 
 namespace homeostat::object {
@@ -15,29 +16,6 @@ using Values = std::vector<Value>;
 constexpr size_t kMostResults = 100'000;
 
 std::unexpected<Status> Wrong(const std::string& text) { return Fail(BadRequestError(text)); }
-
-// What Go calls the type of a decoded value.
-std::string_view TypeName(const Value& value) {
-  switch (value.kind()) {
-    case ValueKind::kBool:
-      return "bool";
-    case ValueKind::kInt:
-      return "int64";
-    case ValueKind::kDouble:
-      return "float64";
-    case ValueKind::kList:
-      return "[]interface {}";
-    case ValueKind::kObject:
-      return "map[string]interface {}";
-    case ValueKind::kAbsent:
-    case ValueKind::kNull:
-      return "<nil>";
-    case ValueKind::kString:
-    case ValueKind::kBytes:
-      break;
-  }
-  return "string";
-}
 
 bool IsBasic(const Value& value) { return value.IsBool() || value.IsNumber() || value.IsString(); }
 
@@ -78,7 +56,7 @@ Result<Values> Walk(const Steps& steps, Values values);
 
 Done TakeSlice(const Step& step, const Value& list, Values& out) {
   if (!list) return {};
-  if (!list.IsList()) return Wrong(std::string(TypeName(list)) + " is not array or slice");
+  if (!list.IsList()) return Wrong(std::string(GoTypeOf(list)) + " is not array or slice");
   int64_t size = list.size();
   int64_t first = step.first.value_or(0);
   int64_t last = step.one_item ? first + 1 : step.last.value_or(size);
@@ -127,7 +105,7 @@ Result<bool> Passes(const Step& step, const Value& item) {
 }
 
 Done TakeFiltered(const Step& step, const Value& list, Values& out) {
-  if (!list.IsList()) return Wrong(std::string(TypeName(list)) + " is not array or slice and cannot be filtered");
+  if (!list.IsList()) return Wrong(std::string(GoTypeOf(list)) + " is not array or slice and cannot be filtered");
   for (const Value& item : list.items()) {
     TRY_ASSIGN(bool passes, Passes(step, item));
     if (passes) out.push_back(item);

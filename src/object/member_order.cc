@@ -53,4 +53,12 @@ Value WithSortedMembers(Arena& arena, const Value& value) {
   return builder.Build();
 }
 
+std::vector<const Member*> SortedByName(const Value& object) {
+  std::vector<const Member*> sorted;
+  sorted.reserve(object.members().size());
+  for (const Member& member : object.members()) sorted.push_back(&member);
+  std::ranges::stable_sort(sorted, {}, [](const Member* member) { return member->name(); });
+  return sorted;
+}
+
 }  // namespace homeostat::object

@@ -1,3 +1,4 @@
+#include "homeostat/object/member_order.h"
 #include "homeostat/object/value.h"
 
 #include <algorithm>
@@ -148,14 +149,6 @@ bool SameNamesInOrder(std::span<const Member> a, std::span<const Member> b) {
   return true;
 }
 
-std::vector<const Member*> SortedByName(std::span<const Member> members) {
-  std::vector<const Member*> sorted;
-  sorted.reserve(members.size());
-  for (const Member& member : members) sorted.push_back(&member);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Member* a, const Member* b) { return a->name() < b->name(); });
-  return sorted;
-}
-
 // One level of Equal: false if it already differs; subtrees that must still be compared go on the stack.
 bool EqualStep(const Value& a, const Value& b, PairStack& stack) {
   if (OrderShallow(a, b) != 0) return false;
@@ -171,7 +164,7 @@ bool EqualMembers(const Value& a, const Value& b, PairStack& stack) {
     }
     return true;
   }
-  std::vector<const Member*> left_sorted = SortedByName(left), right_sorted = SortedByName(right);
+  std::vector<const Member*> left_sorted = SortedByName(a), right_sorted = SortedByName(b);
   for (size_t i = 0; i < left.size(); ++i) {
     if (left_sorted[i]->name() != right_sorted[i]->name()) return false;
     if (!EqualStep(left_sorted[i]->value, right_sorted[i]->value, stack)) return false;
@@ -192,7 +185,7 @@ int CompareMembers(const Value& a, const Value& b, PairStack& stack) {
     for (size_t i = a.size(); i-- > 0;) stack.Push(a.members()[i].value, b.members()[i].value);
     return 0;
   }
-  std::vector<const Member*> left = SortedByName(a.members()), right = SortedByName(b.members());
+  std::vector<const Member*> left = SortedByName(a), right = SortedByName(b);
   for (size_t i = 0; i < left.size(); ++i) {
     if (int order = left[i]->name().compare(right[i]->name())) return order;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/json_encoder.h"
 #include "patch/internal/last_applied.h"
 #include "patch/internal/ownership.h"
@@ -24,17 +25,10 @@ std::string_view OrUnknown(Arena& arena, std::string_view manager) {
   return manager.empty() ? std::string_view("unknown") : arena.Copy(manager);
 }
 
-std::string KindText(const schema::GroupVersionKind& gvk) {
-  return std::string(gvk.group) + "/" + std::string(gvk.version) + ", Kind=" + std::string(gvk.kind);
-}
-
 // All empty if the apiVersion is none.
 schema::GroupVersionKind KindOf(const Value& config) {
-  std::string_view api_version = config.Get("apiVersion").AsString(), kind = config.Get("kind").AsString();
-  size_t slash = api_version.find('/');
-  if (slash == std::string_view::npos) return {"", api_version, kind};
-  if (api_version.find('/', slash + 1) != std::string_view::npos) return {};
-  return {api_version.substr(0, slash), api_version.substr(slash + 1), kind};
+  schema::GroupVersion parts = schema::ParseApiVersion(config.Get("apiVersion").AsString());
+  return parts.IsValid() ? schema::GroupVersionKind{parts.group, parts.version, config.Get("kind").AsString()} : schema::GroupVersionKind();
 }
 
 // What apply compares and merges: without managedFields, and with its kind said, as upstream's converted objects are.
@@ -63,7 +57,7 @@ class ApplyRequest {
 
   Done CheckConfig() const {
     schema::GroupVersionKind kind = KindOf(config_);
-    if (kind != options_.kind) return Fail(BadRequestError("invalid object type: " + KindText(kind)));
+    if (kind != options_.kind) return Fail(BadRequestError("invalid object type: " + schema::KindText(kind)));
     Value list = ManagedFieldsOf(config_);
     bool entries = list.IsList();
     for (const Value& entry : list.items()) entries = entries && entry.IsObject();
@@ -241,7 +235,7 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
 std::string FieldManager::Describe(const Value& object) const {
   Value metadata = object.Get("metadata");
   return std::string(metadata.Get("namespace").AsString()) + "/" + std::string(metadata.Get("name").AsString()) + "; " +
-         KindText(options_.kind);
+         schema::KindText(options_.kind);
 }
 
 namespace {

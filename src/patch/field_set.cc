@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "object/go_value.h"
 #include "patch/internal/compare_values.h"
-#include "patch/internal/go_value.h"
 #include "patch/internal/set_builder.h"
 
 namespace homeostat::patch {
@@ -38,8 +38,8 @@ bool SameEntries(const FieldSet& a, const FieldSet& b) {
 // Values inside a path, as upstream's ToString shows them.
 std::string ValueText(const Value& value) {
   if (!value) return "null";
-  if (value.IsString()) return internal::GoSyntax(value, internal::GoNumbers::kDoubles);
-  if (!value.IsList() && !value.IsObject()) return internal::GoText(value, internal::GoNumbers::kDoubles);
+  if (value.IsString()) return object::GoSyntax(value, object::GoNumbers::kDoubles);
+  if (!value.IsList() && !value.IsObject()) return object::GoText(value, object::GoNumbers::kDoubles);
   std::string text;
   for (const Value& item : value.items()) {
     if (!text.empty()) text += ',';

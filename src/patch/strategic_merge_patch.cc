@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "patch/internal/go_value.h"
+#include "object/go_value.h"
 #include "patch/internal/list_order.h"
 #include "patch/internal/member_table.h"
 #include "patch/internal/prune_nulls.h"
@@ -11,7 +11,7 @@
 
 namespace homeostat::patch {
 
-using internal::GoNumbers;
+using object::GoNumbers;
 using internal::ItemKey;
 using internal::KeyIndex;
 using internal::MemberTable;
@@ -155,8 +155,8 @@ class Merger {
       return {};
     }
     Value original = merged.Get(name);
-    if (internal::GoDynamicType(original, GoNumbers::kIntegers) !=
-        internal::GoDynamicType(member.value, GoNumbers::kIntegers)) {
+    if (object::GoTypeOf(original, GoNumbers::kIntegers) !=
+        object::GoTypeOf(member.value, GoNumbers::kIntegers)) {
       if (!deletes) merged.Set(name, WithoutDirectives(arena_, internal::WithoutNullMembers(arena_, member.value)));
       return {};
     }
@@ -358,9 +358,9 @@ class Merger {
       if (same) ++i;
     }
     if (i == items.size()) return {};
-    return Fail(internal::Other("The order in patch list:\n" + internal::GoText(wanted, GoNumbers::kIntegers) +
+    return Fail(internal::Other("The order in patch list:\n" + object::GoText(wanted, GoNumbers::kIntegers) +
                                 "\n doesn't match $setElementOrder list:\n" +
-                                internal::GoText(order, GoNumbers::kIntegers) + "\n"));
+                                object::GoText(order, GoNumbers::kIntegers) + "\n"));
   }
 
   static Result<bool> SameItem(const Value& item, const Value& in_order, std::string_view merge_key) {

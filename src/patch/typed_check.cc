@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "patch/internal/go_value.h"
+#include "object/go_value.h"
 #include "patch/internal/structure.h"
 #include "patch/typed_merge.h"
 
 namespace homeostat::patch {
 
-using internal::GoNumbers;
+using object::GoNumbers;
 using internal::ItemElement;
 using internal::Scalar;
 using internal::Structure;
@@ -15,9 +15,9 @@ using object::Member;
 namespace {
 
 // A pointer to upstream's wrapper of a value, as %v and %#v print it.
-std::string Wrapped(const Value& value) { return "&{" + internal::GoText(value, GoNumbers::kDoubles) + "}"; }
+std::string Wrapped(const Value& value) { return "&{" + object::GoText(value, GoNumbers::kDoubles) + "}"; }
 std::string WrappedSyntax(const Value& value) {
-  return "&value.valueUnstructured{Value:" + internal::GoSyntax(value, GoNumbers::kDoubles) + "}";
+  return "&value.valueUnstructured{Value:" + object::GoSyntax(value, GoNumbers::kDoubles) + "}";
 }
 
 class Checker {
@@ -56,7 +56,7 @@ class Checker {
       case Scalar::kNumeric:
         if (!value.IsNumber())
           Report(at, "expected numeric (int or float), got " +
-                         std::string(internal::GoDynamicType(value, GoNumbers::kDoubles)));
+                         std::string(object::GoTypeOf(value, GoNumbers::kDoubles)));
         return;
       case Scalar::kString:
         if (!value.IsString() && !value.IsBytes()) Report(at, "expected string, got " + WrappedSyntax(value));

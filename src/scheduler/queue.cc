@@ -196,9 +196,4 @@ PodInfoPtr SchedulingQueue::Get(std::string_view uid) const {
   return at == entries_.end() ? nullptr : at->second.pod;
 }
 
-size_t SchedulingQueue::CountIn(QueueState state) const {
-  return static_cast<size_t>(
-      std::ranges::count_if(entries_, [&](const auto& entry) { return entry.second.state == state; }));
-}
-
 }  // namespace homeostat::scheduler

@@ -63,7 +63,6 @@ class SchedulingQueue {
   PodInfoPtr Get(std::string_view uid) const;
   size_t active() const { return active_.size(); }
   size_t size() const { return entries_.size(); }
-  size_t CountIn(QueueState state) const;
 
  private:
   struct Entry {

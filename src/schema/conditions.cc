@@ -7,9 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "homeostat/base/go_text.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/member_lookup.h"
+#include "homeostat/object/member_order.h"
 #include "schema/internal/pattern.h"
 #include "schema/internal/presence.h"
 
@@ -31,15 +33,6 @@ bool BlocksRules(std::string_view reason) {
 }
 
 namespace {
-
-// Go's %v of a float64: the shortest digits, with an exponent below 1e-4 and from 1e+06 on.
-std::string GoNumber(double number) {
-  bool plain = number == 0 || (std::abs(number) >= 1e-4 && std::abs(number) < 1e6);
-  char buffer[64];
-  auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
-  auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, number, format);
-  return std::string(buffer, end);
-}
 
 // Where the walk is; put into text only when something is to be reported.
 struct Frame {
@@ -386,7 +379,7 @@ class Checker {
     if (!wrong) return;
     std::string detail = upper ? "should be less than " : "should be greater than ";
     if (!exclusive) detail += "or equal to ";
-    detail += native && value.IsInt() ? std::to_string(static_cast<int64_t>(bound)) : GoNumber(bound);
+    detail += native && value.IsInt() ? std::to_string(static_cast<int64_t>(bound)) : GoFloat(bound);
     Invalid(frame, value, detail, outcome);
   }
 
@@ -397,14 +390,14 @@ class Checker {
     int64_t step = whole ? static_cast<int64_t>(factor) : 0;
     if (whole ? step <= 0 : factor <= 0) {
       outcome.Add({FaultCode::kOther, frame.Path(), "factor MultipleOf declared for " + frame.Path() + " must be positive: " +
-                                                        (whole ? std::to_string(step) : GoNumber(factor)),
+                                                        (whole ? std::to_string(step) : GoFloat(factor)),
                    whole ? BadValue(step) : BadValue(factor)});
       return;
     }
     double quotient = factor < 1 ? 1 / factor * value.AsDouble() : value.AsDouble() / factor;
     bool fits = whole ? value.AsInt() % step == 0 : IsWhole(quotient);
     if (fits) return;
-    Invalid(frame, value, "should be a multiple of " + (whole ? std::to_string(step) : GoNumber(factor)), outcome);
+    Invalid(frame, value, "should be a multiple of " + (whole ? std::to_string(step) : GoFloat(factor)), outcome);
   }
 
   void Items(const Condition& condition, const Value& list, const Frame& frame, const Before& before, Outcome& outcome) {
@@ -469,11 +462,10 @@ class Checker {
   }
 
   // Members that are no properties.
-  void Further(const Condition& condition, const Value& object, const Frame& frame, const Before& before, Outcome& outcome) {
-    std::vector<Member> members(object.members().begin(), object.members().end());
-    std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.name() < b.name(); });
+  void Further(const Condition& condition, const Value& value, const Frame& frame, const Before& before, Outcome& outcome) {
     object::MemberLookup in_old(before.old);
-    for (const Member& member : members) {
+    for (const Member* next : object::SortedByName(value)) {
+      const Member& member = *next;
       if (condition.FindProperty(member.name()) != nullptr) continue;
       if (condition.forbids_additional) {
         std::string name = frame.Path();
@@ -482,7 +474,7 @@ class Checker {
         continue;
       }
       Frame here{.parent = &frame, .name = member.name(), .step = Frame::Step::kFurther};
-      outcome.Merge(Run(*condition.additional, member.value, here, BeforeMember(before, object, member.name(), in_old)));
+      outcome.Merge(Run(*condition.additional, member.value, here, BeforeMember(before, value, member.name(), in_old)));
     }
   }
 

@@ -161,24 +161,9 @@ void FieldErrors::TooLong(const FieldPath& path, int64_t max_bytes) {
          max_bytes < 0 ? "value is too long" : "may not be more than " + Count(max_bytes, "byte"));
 }
 
-void FieldErrors::TooLongCharacters(const FieldPath& path, int64_t max_characters) {
-  Report(path, "FieldValueTooLong", "Too long", {},
-         max_characters < 0 ? "value is too long" : "may not be more than " + Count(max_characters, "character"));
-}
-
-void FieldErrors::TooShort(const FieldPath& path, int64_t min_characters) {
-  Report(path, "FieldValueTooShort", "Too short", {},
-         min_characters < 0 ? "value is too short" : "must be at least " + Count(min_characters, "character"));
-}
-
 void FieldErrors::TooMany(const FieldPath& path, int64_t count, int64_t max_items) {
   Report(path, "FieldValueTooMany", "Too many", count < 0 ? "" : std::to_string(count),
          max_items < 0 ? "has too many items" : "must have at most " + Count(max_items, "item"));
-}
-
-void FieldErrors::TooFew(const FieldPath& path, int64_t count, int64_t min_items) {
-  Report(path, "FieldValueTooFew", "Too few", count < 0 ? "" : std::to_string(count),
-         min_items < 0 ? "has too few items" : "must have at least " + Count(min_items, "item"));
 }
 
 void FieldErrors::Internal(const FieldPath& path, std::string_view message) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "homeostat/base/text.h"
 #include "homeostat/object/ip.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/time.h"
@@ -43,8 +44,7 @@ bool IsDate(std::string_view text) {
 }
 
 bool IsDateTime(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string lower = LowerCase(text);
   size_t mark = lower.find('t');
   if (lower.size() < 4 || mark == lower.npos || !IsDate(std::string_view(lower).substr(0, mark))) return false;
   std::string_view clock = std::string_view(lower).substr(mark + 1);

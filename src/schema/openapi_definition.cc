@@ -1,4 +1,4 @@
-// Types as OpenAPI definitions.
+// Built-in types as OpenAPI definitions; those of custom resources are openapi_structural.cc's.
 #include <algorithm>
 
 #include "homeostat/object/json.h"
@@ -79,7 +79,7 @@ class DefinitionBuilder {
         v3() ? AddOneOf({"string", "number"}, members) : AddType("string", {}, members);
         break;
       case Form::kIntOrString:
-        AddIntOrString(type, members);
+        AddIntOrString(members);
         break;
       case Form::kFieldsV1:
       case Form::kRawExtension:
@@ -100,17 +100,11 @@ class DefinitionBuilder {
       default:
         break;  // any JSON: nothing to say
     }
-    AddConstraints(type, members);
+    AddEnum(type, members);
   }
 
-  void AddIntOrString(const Type& type, std::vector<Member>& members) {
-    if (type.structural) {
-      members.emplace_back("x-kubernetes-int-or-string", Value::Bool(true));
-      if (v3()) {
-        members.emplace_back("anyOf", tree_.List({tree_.Object({{"type", tree_.Text("integer")}}),
-                                                  tree_.Object({{"type", tree_.Text("string")}})}));
-      }
-    } else if (v3()) {
+  void AddIntOrString(std::vector<Member>& members) {
+    if (v3()) {
       members.emplace_back("format", tree_.Text("int-or-string"));
       AddOneOf({"integer", "string"}, members);
     } else {
@@ -123,15 +117,13 @@ class DefinitionBuilder {
     std::vector<Member> properties;
     std::vector<Value> required;
     for (const Field& field : type.fields) {
-      properties.emplace_back(field.name, FieldSchema(type, field));
+      properties.emplace_back(field.name, FieldSchema(field));
       if (field.Has(kRequired)) required.push_back(Value::StringRef(field.name));
     }
     if (!properties.empty()) members.emplace_back("properties", tree_.Object(properties));
     if (!required.empty()) members.emplace_back("required", tree_.List(required));
-    if (type.element != nullptr) members.emplace_back("additionalProperties", ItemSchema(type));
     if (type.atomic) members.emplace_back("x-kubernetes-map-type", tree_.Text("atomic"));
     if (type.preserve_unknown_fields) members.emplace_back("x-kubernetes-preserve-unknown-fields", Value::Bool(true));
-    if (type.embedded_resource) members.emplace_back("x-kubernetes-embedded-resource", Value::Bool(true));
   }
 
   void AddList(const Type& type, std::vector<Member>& members) {
@@ -148,43 +140,12 @@ class DefinitionBuilder {
     members.emplace_back("x-kubernetes-list-map-keys", tree_.List(keys));
   }
 
-  void AddConstraints(const Type& type, std::vector<Member>& members) {
-    if (type.constraints == nullptr) return;
-    const Constraints& limits = *type.constraints;
-    if (enums_ && !limits.enum_values.empty()) {
-      std::vector<Value> values;
-      for (std::string_view value : limits.enum_values) values.push_back(EnumValue(type, value));
-      members.emplace_back("enum", tree_.List(values));
-    }
-    if (type.structural) AddLimits(limits, members);  // those of built-in types are not published
-  }
-
-  Value EnumValue(const Type& type, std::string_view text) {
-    if (type.form == Form::kString) return Value::StringRef(text);
-    auto parsed = object::ParseJson(tree_.arena(), text);
-    return parsed ? *parsed : Value::StringRef(text);
-  }
-
-  void AddLimits(const Constraints& limits, std::vector<Member>& members) {
-    auto add_count = [&](std::string_view name, int64_t count) {
-      if (count >= 0) members.emplace_back(name, Value::Int(count));
-    };
-    auto add_flag = [&](std::string_view name, bool flag) {
-      if (flag) members.emplace_back(name, Value::Bool(true));
-    };
-    if (limits.has_minimum) members.emplace_back("minimum", Value::Double(limits.minimum));
-    if (limits.has_maximum) members.emplace_back("maximum", Value::Double(limits.maximum));
-    if (limits.multiple_of != 0) members.emplace_back("multipleOf", Value::Double(limits.multiple_of));
-    add_flag("exclusiveMinimum", limits.exclusive_minimum);
-    add_flag("exclusiveMaximum", limits.exclusive_maximum);
-    add_flag("uniqueItems", limits.unique_items);
-    add_count("minLength", limits.min_length);
-    add_count("maxLength", limits.max_length);
-    add_count("minItems", limits.min_items);
-    add_count("maxItems", limits.max_items);
-    add_count("minProperties", limits.min_properties);
-    add_count("maxProperties", limits.max_properties);
-    if (!limits.pattern.empty()) members.emplace_back("pattern", Value::StringRef(limits.pattern));
+  // Limits of built-in types are not published.
+  void AddEnum(const Type& type, std::vector<Member>& members) {
+    if (!enums_ || type.constraints == nullptr || type.constraints->enum_values.empty()) return;
+    std::vector<Value> values;
+    for (std::string_view value : type.constraints->enum_values) values.push_back(Value::StringRef(value));
+    members.emplace_back("enum", tree_.List(values));
   }
 
   // Named lists and maps are written in place, as Go's named slices are.
@@ -202,7 +163,7 @@ class DefinitionBuilder {
   // The schema of a list's items or a map's values.
   Value ItemSchema(const Type& container) {
     const Type& element = ElementType(container);
-    Value zero = v3() && !container.structural ? ZeroItem(element) : Value();
+    Value zero = v3() ? ZeroItem(element) : Value();
     if (IsReferenced(element)) {
       Value reference = Reference(element);
       if (zero.IsAbsent()) return reference;
@@ -212,7 +173,6 @@ class DefinitionBuilder {
     AddDescription(element.documentation, members);
     AddInline(element, members);
     if (!zero.IsAbsent()) members.emplace_back("default", zero);
-    if (container.element_nullable && v3()) members.emplace_back("nullable", Value::Bool(true));
     return tree_.Object(members);
   }
 
@@ -222,11 +182,10 @@ class DefinitionBuilder {
     return plain ? internal::ZeroElement(element) : Value();
   }
 
-  Value FieldSchema(const Type& parent, const Field& field) {
+  Value FieldSchema(const Field& field) {
     std::vector<Member> siblings;
     AddDescription(field.documentation, siblings);
-    if (v3()) AddDefault(parent, field, siblings);
-    if (v3() && field.Has(kNullable)) siblings.emplace_back("nullable", Value::Bool(true));
+    if (v3()) AddDefault(field, siblings);
     AddPatchStrategy(field, siblings);
     if (!IsReferenced(*field.type)) {
       AddInline(*field.type, siblings);
@@ -245,10 +204,9 @@ class DefinitionBuilder {
     return tree_.Object(siblings);
   }
 
-  void AddDefault(const Type& parent, const Field& field, std::vector<Member>& members) {
-    std::string_view text = parent.structural ? field.default_json : field.openapi_default;
-    if (text.empty()) return;
-    auto value = object::ParseJson(tree_.arena(), text);
+  void AddDefault(const Field& field, std::vector<Member>& members) {
+    if (field.openapi_default.empty()) return;
+    auto value = object::ParseJson(tree_.arena(), field.openapi_default);
     if (value) members.emplace_back("default", *value);
   }
 
@@ -275,7 +233,7 @@ class DefinitionBuilder {
 
 Value OpenApiDefinition(Arena& arena, const Type& type, OpenApiVersion version, bool enums,
                         std::vector<const Type*>* referenced) {
-  if (type.structural && type.condition != nullptr) return internal::StructuralDefinition(arena, type, version, referenced);
+  if (type.condition != nullptr) return internal::StructuralDefinition(arena, type, version, referenced);
   return DefinitionBuilder(arena, version, enums, referenced).Definition(type);
 }
 

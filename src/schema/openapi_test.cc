@@ -145,31 +145,6 @@ TEST(OpenApi, PublishesEnumsAndDocumentation) {
   EXPECT_EQ(protocol.Get("default").AsString(), "TCP");
 }
 
-TEST(OpenApi, DefinesStructuralTypesWithTheirRules) {
-  static constexpr Constraints kLimits{.has_minimum = true, .minimum = 1, .max_length = 5, .pattern = "^a"};
-  static constexpr Type kText{.form = Form::kString, .constraints = &kLimits, .structural = true};
-  static constexpr Type kPort{.form = Form::kIntOrString, .structural = true};
-  static constexpr Field kFields[] = {
-      {.name = "name",
-       .flags = kRequired | kNullable,
-       .type = &kText,
-       .default_json = "\"ab\"",
-       .documentation = "Its name."},
-      {.name = "port", .type = &kPort},
-  };
-  static constexpr Type kType{.form = Form::kStruct,
-                              .documentation = "A thing.",
-                              .fields = kFields,
-                              .preserve_unknown_fields = true,
-                              .structural = true};
-  Arena arena;
-  EXPECT_EQ(
-      object::JsonText(OpenApiDefinition(arena, kType, OpenApiVersion::kV3)),
-      R"({"description":"A thing.","type":"object","properties":{"name":{"description":"Its name.","default":"ab","nullable":true,)"
-      R"("type":"string","minimum":1,"maxLength":5,"pattern":"^a"},"port":{"x-kubernetes-int-or-string":true,)"
-      R"("anyOf":[{"type":"integer"},{"type":"string"}]}},"required":["name"],"x-kubernetes-preserve-unknown-fields":true})");
-}
-
 TEST(OpenApi, SaysTextsBesideReferences) {
   static constexpr Type kInner{.form = Form::kStruct, .name = "x.Inner", .documentation = "What is inside."};
   static constexpr Field kFields[] = {

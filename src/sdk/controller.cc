@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "homeostat/base/log.h"
+#include "homeostat/schema/api_version.h"
 
 namespace homeostat::sdk {
 namespace {
@@ -123,9 +124,7 @@ void Controller::WatchOwned(Informer& informer, const schema::Kind& owner) {
       object::Value reference = meta::ControllerOf(object->root());
       if (reference.Get("kind").AsString() != owner.gvk.kind) continue;
       // The version may be another one that the kind is served in; its group may not.
-      std::string_view api_version = reference.Get("apiVersion").AsString();
-      size_t slash = api_version.find('/');
-      if ((slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash)) != owner.gvk.group) continue;
+      if (schema::ParseApiVersion(reference.Get("apiVersion").AsString()).group != owner.gvk.group) continue;
       std::string name(reference.Get("name").AsString());
       keys.push_back(owner.namespaced ? std::string(meta::Namespace(object->root())) + "/" + name : name);
     }

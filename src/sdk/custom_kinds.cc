@@ -6,6 +6,7 @@
 #include "homeostat/api/apiregistration/v1.h"
 #include "homeostat/api/meta/v1.h"
 #include "homeostat/object/json.h"
+#include "homeostat/schema/api_version.h"
 
 namespace homeostat::sdk {
 
@@ -167,8 +168,8 @@ void CustomKinds::TakeDiscovered(const std::string& service, const Value& list) 
       {"get", schema::kGet}, {"list", schema::kList}, {"watch", schema::kWatch}, {"delete", schema::kDelete},
       {"deletecollection", schema::kDeleteCollection}, {"create", schema::kCreate}, {"update", schema::kUpdate}, {"patch", schema::kPatch}};
   constexpr uint32_t kNeeded = schema::kList | schema::kWatch | schema::kDelete;
-  std::string group_version(list.Get("groupVersion").AsString()), prefix = service + "/";
-  size_t slash = group_version.find('/');
+  auto [group, version] = schema::ParseApiVersion(list.Get("groupVersion").AsString());
+  std::string prefix = service + "/";
   std::map<std::string, const schema::Kind*> found;
   for (const Value& resource : list.Get("resources").items()) {
     Names names{resource.Get("kind").AsString(), resource.Get("name").AsString(), resource.Get("singularName").AsString(), {},
@@ -176,11 +177,11 @@ void CustomKinds::TakeDiscovered(const std::string& service, const Value& list) 
     for (const Value& verb : resource.Get("verbs").items()) {
       for (auto [name, bit] : kNames) if (verb.AsString() == name) names.verbs |= bit;
     }
-    bool usable = slash != group_version.npos && names.plural.find('/') == names.plural.npos && (names.verbs & kNeeded) == kNeeded;
+    bool usable = !group.empty() && names.plural.find('/') == names.plural.npos && (names.verbs & kNeeded) == kNeeded;
     if (!usable) continue;
     std::string list_kind = std::string(names.kind) + "List";
     names.list_kind = list_kind;
-    found[prefix + std::string(names.plural)] = &Intern(group_version.substr(0, slash), group_version.substr(slash + 1), names);
+    found[prefix + std::string(names.plural)] = &Intern(group, version, names);
   }
   std::vector<std::string> gone;
   for (const auto& [name, kind] : served_) if (name.starts_with(prefix) && !found.contains(name)) gone.push_back(name);

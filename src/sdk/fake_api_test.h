@@ -37,7 +37,14 @@ class FakeApi : public http::Handler {
   explicit FakeApi(Runtime& runtime) : changed_(runtime), runtime_(runtime) {}
 
   Faults faults;
-  bool streams_lists = true;     // sendInitialEvents is understood
+  // What becomes of sendInitialEvents.
+  enum class StreamedLists {
+    kSent,
+    kRefused,   // by `refusal`
+    kIgnored,   // an ordinary watch is sent, which begins with what there is
+    kCut,       // the watch ends within the list
+  } streamed_lists = StreamedLists::kSent;
+  int refusal = 422;
   bool protobuf = true;          // otherwise only JSON is spoken
   int requests = 0;
 
@@ -257,6 +264,35 @@ class FakeApi::Watcher : public http::BodyReader {
       broken_ = true;
       return api_.Frame(kind_, WatchEventType::kError, StatusObject(ExpiredError("too old resource version"))->root());
     }
+    return Changes();
+  }
+  // The list as it was a while ago, and what has changed since, as a server sends it whose cache has had to catch up.
+  std::string Initial() {
+    initial_ = false;
+    size_t changes = api_.runtime_.Random() % 4, then = api_.history_.size() - std::min(changes, api_.history_.size());
+    std::map<std::string, object::DocumentPtr> objects;
+    for (size_t i = 0; i < then; ++i) {
+      const Entry& entry = api_.history_[i];
+      if (entry.kind != &kind_) continue;
+      std::string key = meta::Key(entry.object->root());
+      if (entry.type == WatchEventType::kDeleted) objects.erase(key);
+      else objects[key] = entry.object;
+    }
+    std::string frames;
+    for (const auto& [key, object] : objects) frames += api_.Frame(kind_, WatchEventType::kAdded, object->root());
+    if (api_.streamed_lists == StreamedLists::kCut) {
+      ends_ = api_.runtime_.Now();
+      return frames;
+    }
+    from_ = then == 0 ? 0 : api_.history_[then - 1].version;
+    frames += Changes();
+    if (api_.streamed_lists == StreamedLists::kIgnored) return frames;
+    api::core::v1::ConfigMapBuilder end;
+    end.mutable_metadata().set_resource_version(std::to_string(from_)).set_annotations("k8s.io/initial-events-end", "true");
+    object::DocumentPtr document = end.Freeze();
+    return frames + api_.Frame(kind_, WatchEventType::kBookmark, document->root());
+  }
+  std::string Changes() {
     std::string frames;
     for (const Entry& entry : api_.history_) {
       if (entry.version <= from_ || entry.kind != &kind_) continue;
@@ -265,16 +301,6 @@ class FakeApi::Watcher : public http::BodyReader {
     }
     from_ = api_.version_;
     return frames;
-  }
-  std::string Initial() {
-    initial_ = false;
-    std::string frames;
-    for (const auto& [key, object] : api_.Objects(kind_)) frames += api_.Frame(kind_, WatchEventType::kAdded, object->root());
-    from_ = api_.version_;
-    api::core::v1::ConfigMapBuilder end;
-    end.mutable_metadata().set_resource_version(std::to_string(from_)).set_annotations("k8s.io/initial-events-end", "true");
-    object::DocumentPtr document = end.Freeze();
-    return frames + api_.Frame(kind_, WatchEventType::kBookmark, document->root());
   }
 
   FakeApi& api_;
@@ -287,7 +313,7 @@ class FakeApi::Watcher : public http::BodyReader {
 
 inline http::Response FakeApi::Watch(const schema::Kind& kind, const http::Query& query) {
   bool initial = query.Has("sendInitialEvents");
-  if (initial && !streams_lists) return Error(InvalidError("", "ListOptions", "", {}));
+  if (initial && streamed_lists == StreamedLists::kRefused) return Error(Status(refusal, "", "no streamed lists here"));
   std::string from(query.Get("resourceVersion"));
   std::string seconds(query.Get("timeoutSeconds"));
   http::Response response;

@@ -1,6 +1,7 @@
 #include "homeostat/sdk/informer.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,9 @@ constexpr Duration kLongestPause = std::chrono::seconds(30);
 constexpr int64_t kWatchSeconds = 300;
 // How much later than asked for a watch may end, and how long a list may take, before nobody is believed to be there.
 constexpr Duration kPatience = std::chrono::minutes(1);
+// How long a server may be silent within a streamed list before it is believed to know nothing of such lists: an old one takes no
+// notice of sendInitialEvents, and never says where the list ends.
+constexpr Duration kSilence = std::chrono::seconds(10);
 // A watch that lived so long was a good one: the next failure counts as the first.
 constexpr Duration kGoodWatch = std::chrono::seconds(10);
 
@@ -59,7 +63,8 @@ struct Informer::State {
   Client client;
   const schema::Kind& kind;
   InformerOptions options;
-  bool stream_list;
+  bool stream_list;          // the server may be asked for streamed lists
+  bool plain_list = false;   // a streamed list came to nothing: the next one is an ordinary one
   std::vector<std::function<void(const Change&)>> handlers;
   ObjectStore store;
   std::string resource_version;
@@ -73,6 +78,7 @@ struct Informer::State {
   Task<Result<void>> Turn();
   Task<Result<void>> ListOnce();
   Task<Result<void>> WatchOnce();
+  Task<Result<void>> TakeStreamedList(WatchStream* stream);
   WatchOptions MakeWatch();
   Result<void> Take(const WatchEvent& event);
   void TakeList(std::vector<object::DocumentPtr> items, std::string version);
@@ -88,6 +94,7 @@ void Informer::State::TakeList(std::vector<object::DocumentPtr> items, std::stri
   store.Replace(std::move(items), changes);
   resource_version = std::move(version);
   listed = true;
+  plain_list = false;
   Tell(changes);
   if (!std::exchange(synced, true)) changed.Notify();
 }
@@ -118,25 +125,50 @@ WatchOptions Informer::State::MakeWatch() {
   return watch;
 }
 
-// Reads a watch to its end. If nothing is listed yet, the list comes first, as events up to a marked bookmark.
+// Reads the list that a watch begins with, up to a marked bookmark. Without an error nothing need be listed: then the server has
+// sent no such list. What changes while it is sent comes as an event of its own.
+Task<Result<void>> Informer::State::TakeStreamedList(WatchStream* stream) {
+  std::map<std::string, object::DocumentPtr> objects;
+  while (true) {
+    auto next = Within(runtime, kSilence, stream->Next());
+    std::optional<Result<std::optional<WatchEvent>>> read = co_await next;
+    if (!read) {
+      stream_list = false;
+      co_return Done();
+    }
+    CO_TRY_ASSIGN(std::optional<WatchEvent> event, std::move(*read));
+    if (!event) co_return Done();
+    if (event->type == WatchEventType::kError) co_return Fail(*event->error);
+    const object::Value& object = event->object->root();
+    if (event->type == WatchEventType::kDeleted) {
+      objects.erase(meta::Key(object));
+    } else if (event->type != WatchEventType::kBookmark) {
+      objects[meta::Key(object)] = event->object;
+    } else if (meta::Annotations(object).Get(kInitialEventsEnd).AsString() == "true") {
+      std::vector<object::DocumentPtr> items;
+      for (auto& [key, item] : objects) items.push_back(std::move(item));
+      TakeList(std::move(items), std::string(meta::ResourceVersion(object)));
+      co_return Done();
+    }
+  }
+}
+
+// Reads a watch to its end. If nothing is listed yet, the list comes first.
 Task<Result<void>> Informer::State::WatchOnce() {
   auto call = client.Watch(kind, options.ns, MakeWatch());
   CO_TRY_ASSIGN(std::unique_ptr<WatchStream> stream, co_await call);
-  std::vector<object::DocumentPtr> initial;
+  if (!listed) {
+    auto list = Within(runtime, kPatience, TakeStreamedList(stream.get()));
+    std::optional<Result<void>> outcome = co_await list;
+    if (!outcome) co_return Fail(NobodyThere());
+    CO_TRY(*outcome);
+    if (!listed) co_return Done();
+  }
   while (true) {
     auto next = stream->Next();
     CO_TRY_ASSIGN(std::optional<WatchEvent> event, co_await next);
-    if (!event && !listed) co_return Fail(SystemError("the watch ended within the initial list"));
     if (!event) co_return Done();
-    if (listed) {
-      CO_TRY(Take(*event));
-    } else if (event->type == WatchEventType::kError) {
-      co_return Fail(*event->error);
-    } else if (event->type != WatchEventType::kBookmark) {
-      initial.push_back(std::move(event->object));
-    } else if (meta::Annotations(event->object->root()).Get(kInitialEventsEnd).AsString() == "true") {
-      TakeList(std::exchange(initial, {}), std::string(meta::ResourceVersion(event->object->root())));
-    }
+    CO_TRY(Take(*event));
   }
 }
 
@@ -153,18 +185,18 @@ Task<Result<void>> Informer::State::ListOnce() {
 
 // One request: the list where it is due and can't be streamed, or a watch.
 Task<Result<void>> Informer::State::Turn() {
-  if (!listed && !stream_list) {
+  if (!listed && (plain_list || !stream_list)) {
     auto list = ListOnce();
     auto limited = Within(runtime, kPatience, std::move(list));
     std::optional<Result<void>> outcome = co_await limited;
     co_return outcome ? *outcome : Fail(NobodyThere());
   }
-  bool streamed = !listed;
+  plain_list = !listed;
   auto watch = WatchOnce();
   auto limited = Within(runtime, std::chrono::seconds(2 * kWatchSeconds) + kPatience, std::move(watch));
   std::optional<Result<void>> outcome = co_await limited;
   if (!outcome) co_return Fail(NobodyThere());
-  if (streamed && !listed && !*outcome && RefusesStreamedList(outcome->error())) {
+  if (plain_list && !*outcome && RefusesStreamedList(outcome->error())) {
     stream_list = false;
     co_return Done();
   }

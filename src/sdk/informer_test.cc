@@ -88,7 +88,8 @@ TEST(InformerTest, FollowsThroughFaults) {
     options.stream_list = seed % 3 != 0;
     World world(seed, options);
     world.api->faults = {.refuse = 150, .lose_answer = 50, .cut = 100, .repeat = 100, .delay = std::chrono::milliseconds(300)};
-    world.api->streams_lists = seed % 5 != 0;
+    constexpr FakeApi::StreamedLists kLists[] = {FakeApi::StreamedLists::kRefused, FakeApi::StreamedLists::kIgnored, FakeApi::StreamedLists::kCut};
+    if (seed % 5 < 3) world.api->streamed_lists = kLists[seed % 5];
     world.api->protobuf = seed % 4 != 0;
     world.informer.Start();
     for (int i = 0; i < 120; ++i) {
@@ -108,6 +109,32 @@ TEST(InformerTest, FollowsThroughFaults) {
     }
     EXPECT_EQ(indexed, world.informer.size());
     if (HasFailure()) return;
+  }
+}
+
+TEST(InformerTest, ListsWhereNoListIsStreamed) {
+  struct Case {
+    std::string_view name;
+    FakeApi::StreamedLists lists;
+    int refusal;
+    Duration within;
+  };
+  for (const Case& c : {Case{"refused as it was until 1.26", FakeApi::StreamedLists::kRefused, 400, std::chrono::seconds(1)},
+                        Case{"refused", FakeApi::StreamedLists::kRefused, 422, std::chrono::seconds(1)},
+                        Case{"refused for now", FakeApi::StreamedLists::kRefused, 503, std::chrono::seconds(1)},
+                        Case{"ignored", FakeApi::StreamedLists::kIgnored, 0, std::chrono::seconds(15)},
+                        Case{"cut", FakeApi::StreamedLists::kCut, 0, std::chrono::seconds(1)}}) {
+    SCOPED_TRACE(c.name);
+    World world(5);
+    world.api->streamed_lists = c.lists;
+    world.api->refusal = c.refusal;
+    world.api->Put(Kind(), Map("a", "v"));
+    world.api->Put(Kind(), Map("b", "v"));
+    world.api->Erase(Kind(), "default", "a");
+    world.informer.Start();
+    EXPECT_TRUE(world.runtime->RunUntil([&] { return world.InStep(); }, c.within));
+    world.api->Put(Kind(), Map("c", "v"));
+    EXPECT_TRUE(world.runtime->RunUntil([&] { return world.InStep(); }, std::chrono::seconds(1)));
   }
 }
 

@@ -43,12 +43,12 @@ ClaimTransaction::~ClaimTransaction() {
 }
 
 bool ClaimTransaction::Has(std::string_view pool) const {
-  const kinds::Pool* known = allocations_.FindPool(pool);
+  const kinds::Pool* known = kinds::FindPool(pool);
   return known != nullptr && known->Exists(allocations_.objects_);
 }
 
 std::expected<std::string, std::string> ClaimTransaction::Take(std::string_view pool_name, std::string_view thing) {
-  const kinds::Pool* pool = allocations_.FindPool(pool_name);
+  const kinds::Pool* pool = kinds::FindPool(pool_name);
   if (pool == nullptr) return std::unexpected("there is no " + std::string(pool_name));
   std::string chosen(thing);
   if (thing.empty()) {
@@ -67,7 +67,7 @@ std::expected<std::string, std::string> ClaimTransaction::Take(std::string_view 
 }
 
 void ClaimTransaction::GiveBack(std::string_view pool, std::string_view thing) {
-  if (const kinds::Pool* known = allocations_.FindPool(pool)) given_back_.push_back({known, std::string(thing)});
+  if (const kinds::Pool* known = kinds::FindPool(pool)) given_back_.push_back({known, std::string(thing)});
 }
 
 Task<Result<void>> ClaimTransaction::Record(RequestContext& context, std::string ns, std::string name) {
@@ -133,11 +133,6 @@ void Allocations::Load() {
       });
     }
   }
-}
-
-const kinds::Pool* Allocations::FindPool(std::string_view name) const {
-  for (const kinds::Pool* pool : kinds::AllPools()) if (pool->name() == name) return pool;
-  return nullptr;
 }
 
 bool Allocations::IsTaken(const kinds::Pool& pool, std::string_view thing) const {

@@ -58,7 +58,6 @@ class Allocations {
   friend class ClaimTransaction;
 
   void Load();
-  const kinds::Pool* FindPool(std::string_view name) const;
   bool IsTaken(const kinds::Pool& pool, std::string_view thing) const;
 
   Runtime& runtime_;

@@ -9,6 +9,7 @@
 #include "homeostat/object/member_order.h"
 #include "homeostat/object/wire.h"
 #include "homeostat/object/yaml.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/defaults.h"
 #include "homeostat/schema/protobuf.h"
@@ -54,13 +55,12 @@ Status CannotBeHandled(const TypeMeta& meta, const schema::Kind& expected, std::
                          std::string(expected.gvk.kind) + ": " + std::string(why));
 }
 
-// Splits "group/version"; the core group has no slash. False for more than one slash.
-bool SplitApiVersion(std::string_view api_version, TypeMeta& meta) {
-  if (std::ranges::count(api_version, '/') > 1) return false;
-  size_t slash = api_version.find('/');
-  meta.group = slash == std::string_view::npos ? "" : api_version.substr(0, slash);
-  meta.version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
-  return true;
+// Group and version from the apiVersion; false if that is none.
+bool SplitApiVersion(TypeMeta& meta) {
+  schema::GroupVersion parts = schema::ParseApiVersion(meta.api_version);
+  meta.group = parts.group;
+  meta.version = parts.version;
+  return parts.IsValid();
 }
 
 constexpr std::string_view kTypeMetaStruct =
@@ -93,7 +93,7 @@ Result<TypeMeta> ReadTypeMeta(const Value& untyped) {
   }
   meta.api_version = untyped.Get("apiVersion").AsString();
   meta.kind = untyped.Get("kind").AsString();
-  if (!SplitApiVersion(meta.api_version, meta)) {
+  if (!SplitApiVersion(meta)) {
     return Fail(BadRequestError("unexpected GroupVersion string: " + meta.api_version));
   }
   return meta;
@@ -162,7 +162,7 @@ Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& ex
   TypeMeta meta;
   meta.api_version = envelope->api_version;
   meta.kind = envelope->kind;
-  if (!SplitApiVersion(meta.api_version, meta)) {
+  if (!SplitApiVersion(meta)) {
     return Fail(Unrecognized(expected, "unexpected GroupVersion string: " + meta.api_version, body));
   }
   FillTypeMeta(meta, expected);

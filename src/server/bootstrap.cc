@@ -6,6 +6,7 @@
 #include <set>
 
 #include "homeostat/object/json.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "server/bootstrap_repair.h"
 #include "server/embedded_data.h"
@@ -77,10 +78,7 @@ std::string CollectionPath(const Resource& resource, std::string_view ns) {
 }
 
 const Resource* ResourceOf(const Resources& resources, const Value& object) {
-  std::string_view api_version = object.Get("apiVersion").AsString();
-  size_t slash = api_version.find('/');
-  std::string_view group = slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
-  std::string_view version = slash == api_version.npos ? api_version : api_version.substr(slash + 1);
+  auto [group, version] = schema::ParseApiVersion(object.Get("apiVersion").AsString());
   return resources.FindKind(group, version, object.Get("kind").AsString());
 }
 

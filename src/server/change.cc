@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "patch/managed_fields.h"
 #include "server/admission_requests.h"
 #include "server/allocations.h"
 #include "server/metadata.h"
@@ -122,6 +123,8 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   if (!options.admit) {
     auto mutate = context.parts.admission.Mutate(request);
     CO_TRY_ASSIGN(object, co_await std::move(mutate));
+    // Admission may have taken back what the client changed.
+    object = patch::KeepTimesIfUnchanged(context.arena(), *context.working().type, object, current);
   }
   CO_TRY(CheckMayWrite(context, rules, object, current));
   CO_TRY_ASSIGN(object, CheckVersion(context, object, current, options.name));

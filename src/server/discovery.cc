@@ -27,6 +27,17 @@ void AppendList(std::string& out, const Range& texts) {
   out += ']';
 }
 
+void AppendShortNamesAndCategories(std::string& out, const schema::Kind& kind) {
+  if (!kind.short_names.empty()) {
+    out += R"(,"shortNames":)";
+    AppendList(out, kind.short_names);
+  }
+  if (!kind.categories.empty()) {
+    out += R"(,"categories":)";
+    AppendList(out, kind.categories);
+  }
+}
+
 // Custom kinds list theirs in an order of their own.
 std::vector<std::string_view> VerbNames(uint32_t verbs, bool custom = false) {
   static constexpr std::pair<uint32_t, std::string_view> kCustomNames[] = {
@@ -48,9 +59,7 @@ uint32_t ListedVerbs(const Resource& resource) {
   return resource.terminating ? resource.kind->verbs & ~writes : resource.kind->verbs;
 }
 
-std::string GroupVersion(std::string_view group, std::string_view version) {
-  return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
-}
+std::string GroupVersion(std::string_view group, std::string_view version) { return schema::GroupVersionKind{group, version, {}}.ApiVersion(); }
 
 // One entry of an APIResourceList; `sub` null for the resource itself.
 void AppendResource(std::string& out, const Resource& resource, const schema::Subresource* sub) {
@@ -76,14 +85,7 @@ void AppendResource(std::string& out, const Resource& resource, const schema::Su
   out += R"(,"verbs":)";
   AppendList(out, VerbNames(sub == nullptr ? ListedVerbs(resource) : sub->verbs, resource.custom));
   if (sub == nullptr) {
-    if (!kind.short_names.empty()) {
-      out += R"(,"shortNames":)";
-      AppendList(out, kind.short_names);
-    }
-    if (!kind.categories.empty()) {
-      out += R"(,"categories":)";
-      AppendList(out, kind.categories);
-    }
+    AppendShortNamesAndCategories(out, kind);
     if (!kind.storage_version_hash.empty()) {
       out += R"(,"storageVersionHash":)";
       AppendText(out, kind.storage_version_hash);
@@ -173,14 +175,7 @@ void AppendAggregatedResource(std::string& out, const Resource& resource) {
   AppendText(out, kind.singular);
   out += R"(,"verbs":)";
   AppendList(out, VerbNames(ListedVerbs(resource), resource.custom));
-  if (!kind.short_names.empty()) {
-    out += R"(,"shortNames":)";
-    AppendList(out, kind.short_names);
-  }
-  if (!kind.categories.empty()) {
-    out += R"(,"categories":)";
-    AppendList(out, kind.categories);
-  }
+  AppendShortNamesAndCategories(out, kind);
   if (!kind.subresources.empty()) {
     out += R"(,"subresources":[)";
     bool first = true;

@@ -1,6 +1,7 @@
 #include "server/field_tracking.h"
 
 #include "homeostat/object/json.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
 #include "patch/field_manager.h"
@@ -38,13 +39,11 @@ struct ConversionMemo {
 // More than any write needs: each round makes what the one before has asked for.
 constexpr int kConversionRounds = 32;
 
-std::string_view VersionOf(std::string_view api_version) { return api_version.substr(api_version.rfind('/') + 1); }
-
 // The JSON form of an object in another version, by the webhook.
 Task<Result<Value>> ConvertForm(RequestContext& context, Value form, std::string api_version) {
   Conversion& conversion = *context.resource->conversion;
-  const schema::Kind* from = conversion.Find(VersionOf(form.Get("apiVersion").AsString()));
-  const schema::Kind* to = conversion.Find(VersionOf(api_version));
+  const schema::Kind* from = conversion.Find(schema::ParseApiVersion(form.Get("apiVersion").AsString()).version);
+  const schema::Kind* to = conversion.Find(schema::ParseApiVersion(api_version).version);
   if (from == nullptr || to == nullptr) co_return Fail(InternalError("no such version: " + api_version));
   schema::ConformReport report;
   report.collect = false;
@@ -66,19 +65,12 @@ Task<void> MakeWanted(RequestContext& context, ConversionMemo& memo) {
   }
 }
 
-// Group and version of an apiVersion.
-std::pair<std::string_view, std::string_view> Split(std::string_view api_version) {
-  const size_t slash = api_version.find('/');
-  if (slash == api_version.npos) return {std::string_view(), api_version};
-  return {api_version.substr(0, slash), api_version.substr(slash + 1)};
-}
-
 // Entries recorded in another version of a custom kind. Its versions are all there are, served or not; without a webhook
 // the object is the same in all of them. The kind lives as long as the request: nothing of it is copied.
 patch::VersionConverter VersionsOfCustomKind(const Resource& resource, ConversionMemo* memo) {
   patch::VersionConverter versions;
   versions.find_type = [&owner = *resource.owner, group = resource.kind->gvk.group](std::string_view api_version) -> Result<const schema::Type*> {
-    const auto [its_group, version] = Split(api_version);
+    const auto [its_group, version] = schema::ParseApiVersion(api_version);
     const schema::Kind* kind = its_group == group ? owner.KindIn(version) : nullptr;
     if (kind == nullptr) return Fail(Status(500, "", "request to convert CR to an invalid group/version: " + std::string(api_version)));
     return kind->type;
@@ -99,7 +91,7 @@ patch::VersionConverter VersionsOfCustomKind(const Resource& resource, Conversio
 patch::VersionConverter VersionsOfBuiltInKind(Resources& resources, const schema::Kind* kind) {
   patch::VersionConverter versions;
   auto find = [&resources, kind](std::string_view api_version) -> const Resource* {
-    const auto [group, version] = Split(api_version);
+    const auto [group, version] = schema::ParseApiVersion(api_version);
     return group == kind->gvk.group ? resources.Find(group, version, kind->plural) : nullptr;
   };
   versions.find_type = [find](std::string_view api_version) -> Result<const schema::Type*> {
@@ -176,10 +168,8 @@ Result<Value> TypedOutcome(RequestContext& context, const patch::FieldManager& f
   if (!type.structural) typed = schema::FromUnstructured(context.arena(), outcome.object, type);
   if (typed) typed = schema::Conform(context.arena(), *typed, type, report);
   if (!typed) {
-    const schema::GroupVersionKind& gvk = context.kind().gvk;
-    std::string version = (gvk.group.empty() ? "/" : "") + gvk.ApiVersion();  // Go shows the empty group
     return Fail(Status(500, "", "failed to convert new object (" + fields.Describe(applied) + ") to proper version: unable to convert "
-                                "unstructured object to " + version + ", Kind=" + std::string(gvk.kind) + ": " + typed.error().message()));
+                                "unstructured object to " + schema::KindText(context.kind().gvk) + ": " + typed.error().message()));
   }
   return context.defaults(context.kind()).Apply(context.arena(), type, *typed);
 }

@@ -4,16 +4,11 @@
 #include <cctype>
 #include <memory>
 
+#include "homeostat/base/text.h"
 #include "http/splice.h"
 
 namespace homeostat::server {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 // Fields that belong to one connection, or to this server alone.
 bool StaysHere(const std::string& lower, const http::Request& request) {
@@ -21,7 +16,7 @@ bool StaysHere(const std::string& lower, const http::Request& request) {
                                                 "te", "trailer", "transfer-encoding", "upgrade", "content-length", "authorization"};
   if (std::ranges::find(kNames, lower) != std::end(kNames) || lower.starts_with("impersonate-") || lower.starts_with(':')) return true;
   for (std::string_view line : request.headers.GetAll("Connection")) {
-    std::string options = "," + Lower(line) + ",";
+    std::string options = "," + LowerCase(line) + ",";
     std::erase(options, ' ');
     if (options.find("," + lower + ",") != std::string::npos) return true;
   }
@@ -37,7 +32,7 @@ std::string HostOf(const std::string& address) {
 
 std::string WantedUpgrade(const http::Request& request) {
   for (std::string_view line : request.headers.GetAll("Connection")) {
-    if (Lower(line).find("upgrade") != std::string::npos) return std::string(request.headers.Get("Upgrade"));
+    if (LowerCase(line).find("upgrade") != std::string::npos) return std::string(request.headers.Get("Upgrade"));
   }
   return "";
 }
@@ -49,7 +44,7 @@ http::Request ForwardedRequest(const http::Request& original, std::string path) 
   request.query = original.query;
   request.body = original.body;
   for (const auto& [name, value] : original.headers.lines()) {
-    if (!StaysHere(Lower(name), original)) request.headers.Add(name, value);
+    if (!StaysHere(LowerCase(name), original)) request.headers.Add(name, value);
   }
   if (!original.remote_address.empty()) {
     std::string chain(original.headers.Get("X-Forwarded-For"));

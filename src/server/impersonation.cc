@@ -20,12 +20,6 @@ constexpr std::string_view kAuthenticationGroup = "authentication.k8s.io";
 // From so many on, one right to all of them is asked for before the rights to each.
 constexpr size_t kMany = 4;
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
-
 std::string GoStringList(const std::vector<std::string>& list) {
   if (list.empty()) return "[]string(nil)";
   std::string text = "[]string{";
@@ -51,7 +45,7 @@ Result<std::optional<User>> AskedUser(const http::Request& request) {
   asked.uid = request.headers.Get(kImpersonateUid);
   for (std::string_view group : request.headers.GetAll(kImpersonateGroup)) asked.groups.emplace_back(group);
   for (const auto& [name, value] : request.headers.lines()) {
-    std::string lower = Lower(name);
+    std::string lower = LowerCase(name);
     if (!lower.starts_with(kImpersonateExtra)) continue;
     std::string key = http::PercentDecode(std::string_view(lower).substr(kImpersonateExtra.size()), false);
     auto found = std::ranges::find_if(asked.extra, [&](const auto& entry) { return entry.first == key; });

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "homeostat/base/ids.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/names.h"
 #include "homeostat/object/time.h"
+#include "homeostat/schema/api_version.h"
 #include "patch/managed_fields.h"
 
 namespace homeostat::server {
@@ -29,9 +31,7 @@ void ValidateLabels(const Value& labels, const FieldPath& path, FieldErrors& err
 void ValidateAnnotations(const Value& annotations, const FieldPath& path, FieldErrors& errors) {
   size_t total = 0;
   for (const object::Member& annotation : annotations.members()) {
-    std::string lower(annotation.name());
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    for (std::string& message : object::IsQualifiedName(lower)) errors.Invalid(path, annotation.name(), message);
+    for (std::string& message : object::IsQualifiedName(LowerCase(annotation.name()))) errors.Invalid(path, annotation.name(), message);
     total += annotation.name().size() + annotation.value.AsString().size();
   }
   if (total > object::kTotalAnnotationSizeLimit) errors.TooLong(path, object::kTotalAnnotationSizeLimit);
@@ -39,17 +39,14 @@ void ValidateAnnotations(const Value& annotations, const FieldPath& path, FieldE
 
 void ValidateOwnerReference(const Value& reference, const FieldPath& path, FieldErrors& errors) {
   std::string_view api_version = reference.Get("apiVersion").AsString();
-  size_t slash = api_version.find('/');
-  std::string_view version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
-  if (version.find('/') != std::string_view::npos) version = {};  // no version can be made out
-  if (version.empty()) errors.Invalid(path.Child("apiVersion"), api_version, "version must not be empty");
+  schema::GroupVersion parts = schema::ParseApiVersion(api_version);
+  if (parts.version.empty() || !parts.IsValid()) errors.Invalid(path.Child("apiVersion"), api_version, "version must not be empty");
   for (std::string_view name : {"kind", "name", "uid"}) {
     if (reference.Get(name).AsString().empty()) errors.Invalid(path.Child(name), "", "must not be empty");
   }
   // Events come and go too fast to own anything.
   if (reference.Get("kind").AsString() == "Event" && (api_version == "v1" || api_version == "events.k8s.io/v1")) {
-    std::string group_version = slash == std::string_view::npos ? "/" + std::string(api_version) : std::string(api_version);
-    errors.Invalid(path, reference, group_version + ", Kind=Event is disallowed from being an owner");
+    errors.Invalid(path, reference, schema::KindText(parts.group, parts.version, "Event") + " is disallowed from being an owner");
   }
 }
 

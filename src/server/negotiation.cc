@@ -1,3 +1,4 @@
+#include "homeostat/base/text.h"
 #include "server/negotiation.h"
 
 #include <algorithm>
@@ -10,12 +11,6 @@ std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
 }
 
 // Splits at a separator outside quotes.
@@ -41,7 +36,7 @@ std::string Unquote(std::string_view text) {
 
 std::optional<AcceptClause> ParseClause(std::string_view text) {
   std::vector<std::string_view> parts = Split(text, ';');
-  std::string media = Lower(parts[0]);
+  std::string media = LowerCase(parts[0]);
   AcceptClause clause;
   size_t slash = media.find('/');
   if (slash == std::string::npos) {
@@ -54,7 +49,7 @@ std::optional<AcceptClause> ParseClause(std::string_view text) {
   for (size_t i = 1; i < parts.size(); ++i) {
     size_t equals = parts[i].find('=');
     if (equals == std::string_view::npos) continue;
-    std::string name = Lower(Trim(parts[i].substr(0, equals)));
+    std::string name = LowerCase(Trim(parts[i].substr(0, equals)));
     std::string value = Unquote(Trim(parts[i].substr(equals + 1)));
     if (name == "q") {
       clause.quality = std::atof(value.c_str());
@@ -193,7 +188,7 @@ std::string_view StreamMediaType(Encoding encoding) {
 }
 
 std::string BareMediaType(std::string_view content_type) {
-  std::string media = Lower(Trim(content_type.substr(0, content_type.find(';'))));
+  std::string media = LowerCase(Trim(content_type.substr(0, content_type.find(';'))));
   return media.find('/') == std::string::npos ? std::string() : media;
 }
 

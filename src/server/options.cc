@@ -30,9 +30,7 @@ Result<int64_t> ParseInt(std::string_view text) {
 
 // A query parameter is false when it says so, true when it stands there with anything else.
 bool ParseBool(std::string_view text) {
-  std::string lower;
-  for (char c : text) lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
-  return lower != "false" && lower != "0";
+  return !EqualsIgnoreCase(text, "false") && text != "0";
 }
 
 Result<std::optional<int64_t>> OptionalInt(const http::Query& query, std::string_view name) {

@@ -7,6 +7,7 @@
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
+#include "object/go_value.h"
 #include "patch/consumed_patch.h"
 #include "patch/json_patch.h"
 #include "patch/managed_fields.h"
@@ -17,7 +18,6 @@
 #include "server/change.h"
 #include "server/encode.h"
 #include "server/field_tracking.h"
-#include "server/go_text.h"
 #include "server/metadata.h"
 #include "server/verbs.h"
 
@@ -106,7 +106,7 @@ Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& pa
   auto object = DecodePatched(context, kind, made, patch.query.field_validation);
   if (!object) {
     // What upstream shows of a patch that makes no object of its kind.
-    schema::BadValue shown(strategic ? GoText(patch::ConsumedPatch(context.arena(), *kind.type, form, patch.patch)) : object::JsonText(patched));
+    schema::BadValue shown(strategic ? object::GoText(patch::ConsumedPatch(context.arena(), *kind.type, form, patch.patch)) : object::JsonText(patched));
     return Fail(InvalidPatch(shown, object.error().message()));
   }
   Value managed = patched.Path({"metadata", "managedFields"});

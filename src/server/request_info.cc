@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "homeostat/base/text.h"
 #include "homeostat/object/selectors.h"
 
 namespace homeostat::server {
@@ -29,12 +30,6 @@ std::string VerbOfMethod(std::string_view method) {
   if (method == "PATCH") return "patch";
   if (method == "DELETE") return "delete";
   return "";
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
 }
 
 // The name that a field selector pins with metadata.name=x, which authorization then treats as the request's name.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "homeostat/schema/api_version.h"
 #include "server/body.h"
 #include "server/custom/conversion.h"
 
@@ -37,7 +38,7 @@ std::vector<const schema::Kind*> ServedResources::SharingStore(object::Arena& ar
 Result<Value> ServedResources::Convert(object::Arena& arena, const Value& object, const schema::Kind& from, const schema::Kind& to) const {
   if (&from == &to || from.gvk == to.gvk) return object;
   if (IsConvertedElsewhere(from, to)) {
-    return Fail(InternalError(from.gvk.ApiVersion() + ", Kind=" + std::string(from.gvk.kind) + " is converted by a webhook, which is not asked here"));
+    return Fail(InternalError(schema::KindText(from.gvk) + " is converted by a webhook, which is not asked here"));
   }
   const Resource* source = Find(from);
   const Resource* target = Find(to);

@@ -125,11 +125,7 @@ http::Response Refuse(int code) {
 
 }  // namespace
 
-bool WantsWebSocket(const http::Request& request) {
-  std::string upgrade = WantedUpgrade(request);
-  std::ranges::transform(upgrade, upgrade.begin(), [](unsigned char c) { return std::tolower(c); });
-  return upgrade == "websocket";
-}
+bool WantsWebSocket(const http::Request& request) { return EqualsIgnoreCase(WantedUpgrade(request), "websocket"); }
 
 http::Response WatchOverWebSocket(Runtime& runtime, const http::Request& request, http::Response watch, Encoding encoding) {
   if (!IsRequestUri(request.headers.Get("Origin"))) return Refuse(403);

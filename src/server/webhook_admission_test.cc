@@ -92,6 +92,27 @@ TEST_F(WebhookAdmissionTest, UnreadableManagedFieldsAreTakenBack) {
       << made.headers.Get("Warning");
 }
 
+TEST_F(WebhookAdmissionTest, AChangeThatIsTakenBackIsNone) {
+  Configure("Mutating", "m", "/m", Rule("", "v1", "configmaps"));
+  hook.answers["/m"] = R"("allowed":true)";
+  TestAnswer made = Ask("POST", std::string(kMaps), R"({"metadata":{"name":"a"},"data":{"k":"v"}})");
+  ASSERT_EQ(made.code, 201) << made.message();
+  std::string version(made.Text({"metadata", "resourceVersion"}));
+  auto put = [&](std::string_view data) {
+    return Ask("PUT", std::string(kMaps) + "/a", R"({"metadata":{"name":"a","uid":")" + std::string(made.Text({"metadata", "uid"})) +
+               R"(","resourceVersion":")" + version + R"(","creationTimestamp":")" + std::string(made.Text({"metadata", "creationTimestamp"})) +
+               R"("},"data":)" + std::string(data) + "}");
+  };
+  runtime->RunFor(std::chrono::seconds(5));
+  hook.answers["/m"] = PatchAnswer(R"([{"op":"replace","path":"/data","value":{"k":"v"}}])");
+  TestAnswer undone = put(R"({"k":"w"})");
+  ASSERT_EQ(undone.code, 200) << undone.message();
+  EXPECT_EQ(undone.Text({"metadata", "resourceVersion"}), version);
+  EXPECT_EQ(undone.Get({"metadata", "managedFields"}).At(0).Get("time").AsString(), made.Get({"metadata", "managedFields"}).At(0).Get("time").AsString());
+  hook.answers["/m"] = R"("allowed":true)";
+  EXPECT_NE(put(R"({"k":"w"})").Text({"metadata", "resourceVersion"}), version);
+}
+
 TEST_F(WebhookAdmissionTest, PatchesThatDoNotApply) {
   Configure("Mutating", "m", "/m", Rule("", "v1", "configmaps"));
   struct Case {

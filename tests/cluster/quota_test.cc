@@ -54,16 +54,12 @@ class Scenario {
 
  private:
   void Start() {
-    informers_ = std::make_unique<sdk::InformerFactory>(*cluster_.runtime, cluster_.Reader());
     controllers::ResourceQuotaOptions options;
     options.kinds = {&Secret::SchemaKind(), &Pod::SchemaKind()};
-    controller_ = std::make_unique<controllers::ResourceQuotaController>(*cluster_.runtime, cluster_.Controller("resourcequota-controller"), *informers_, options);
-    controller_->Start();
-    informers_->Start();
+    controller_.Start(cluster_, "resourcequota-controller", options);
   }
   void Crash() {
-    controller_.reset();
-    informers_.reset();
+    controller_.Crash();
   }
   void Step(Duration duration) { cluster_.runtime->RunFor(duration); }
 
@@ -120,8 +116,7 @@ class Scenario {
   bool faulty_;
   SimulatedCluster cluster_;
   sdk::InformerFactory observer_;
-  std::unique_ptr<sdk::InformerFactory> informers_;
-  std::unique_ptr<controllers::ResourceQuotaController> controller_;
+  Component<controllers::ResourceQuotaController> controller_;
   std::vector<std::string> broken_;
   TaskGroup world_;
 };

@@ -31,16 +31,6 @@ constexpr int kNodes = 3, kCompletions = 6, kParallelism = 2;
 
 std::string OwnerUid(const object::Value& object) { return std::string(sdk::meta::ControllerOf(object).Get("uid").AsString()); }
 
-template <class C>
-struct Component {
-  std::unique_ptr<sdk::InformerFactory> informers;
-  std::unique_ptr<C> controller;
-  void Crash() {
-    controller.reset();
-    informers.reset();
-  }
-};
-
 class Scenario {
  public:
   explicit Scenario(uint64_t seed) : cluster_(seed), observer_(*cluster_.runtime, *cluster_.admin), world_(*cluster_.runtime) {
@@ -56,7 +46,7 @@ class Scenario {
     for (const schema::Kind* kind : {&DaemonSet::SchemaKind(), &StatefulSet::SchemaKind(), &ControllerRevision::SchemaKind()}) observer_.For(*kind);
     observer_.Start();
     Step(seconds(1));
-    world_.Spawn(Live());
+    world_.Spawn(pod_life_.Run());
   }
 
   std::vector<std::string> Run() {
@@ -74,21 +64,14 @@ class Scenario {
   }
 
  private:
-  template <class C, class... Options>
-  void StartOne(Component<C>& component, const std::string& user, Options... options) {
-    component.informers = std::make_unique<sdk::InformerFactory>(*cluster_.runtime, cluster_.Reader());
-    component.controller = std::make_unique<C>(*cluster_.runtime, cluster_.Controller(user), *component.informers, options...);
-    component.controller->Start();
-    component.informers->Start();
-  }
   void StartComponent(uint64_t which) {
-    if (which == 0) StartOne(daemons_, "daemon-set-controller");
-    if (which == 1) StartOne(stateful_, "statefulset-controller");
-    if (which == 2) StartOne(jobs_, "job-controller");
+    if (which == 0) daemons_.Start(cluster_, "daemon-set-controller");
+    if (which == 1) stateful_.Start(cluster_, "statefulset-controller");
+    if (which == 2) jobs_.Start(cluster_, "job-controller");
     if (which == 3) {
       controllers::GarbageCollectorOptions options;
       options.kinds = {&DaemonSet::SchemaKind(), &StatefulSet::SchemaKind(), &Job::SchemaKind(), &ControllerRevision::SchemaKind(), &Pod::SchemaKind()};
-      StartOne(collector_, "generic-garbage-collector", options);
+      collector_.Start(cluster_, "generic-garbage-collector", options);
     }
   }
   void CrashSomething() {
@@ -101,51 +84,6 @@ class Scenario {
     StartComponent(which);
   }
   void Step(Duration time) { cluster_.runtime->RunFor(time); }
-
-  // --- Scheduler and nodes in one. Pods of Jobs end after a while, some of them badly.
-
-  Task<void> Live() {
-    while (true) {
-      auto pause = Sleep(*cluster_.runtime, milliseconds(50 + cluster_.Draw(400)));
-      co_await pause;
-      for (const object::DocumentPtr& pod : observer_.For<Pod>().List()) {
-        auto turn = LiveOne(sdk::Object<Pod>(pod));
-        co_await turn;
-      }
-    }
-  }
-  Task<void> LiveOne(sdk::Object<Pod> pod) {
-    std::string name(pod->metadata().name());
-    if (sdk::meta::IsDeleting(pod->Raw())) {
-      if (cluster_.Draw(3) != 0) co_return;
-      sdk::DeleteOptions options;
-      options.grace_period_seconds = 0;
-      auto deletion = cluster_.admin->Delete<Pod>(kNamespace, name, options);
-      co_await deletion;
-      co_return;
-    }
-    if (pod->spec().node_name().empty()) {
-      std::string node = controllers::TargetNode(*pod);
-      api::core::v1::BindingBuilder binding;
-      binding.mutable_metadata().set_name(name).set_namespace(kNamespace);
-      binding.mutable_target().set_kind("Node").set_name(node.empty() ? "n0" : node);
-      auto bind = cluster_.admin->CreateSubresource(Pod::SchemaKind(), kNamespace, name, "binding", api::core::v1::Binding::SchemaKind(), binding.Freeze());
-      co_await bind;
-      co_return;
-    }
-    if (controllers::IsPodTerminal(*pod)) co_return;
-    bool runs = pod->status().phase() == "Running", works = name.starts_with("job");
-    bool ends = runs && works && cluster_.Draw(20) == 0;
-    bool fails = runs && failures_ && cluster_.Draw(works ? 60 : 400) == 0;
-    if (runs && !fails && !ends) co_return;
-    api::core::v1::PodBuilder next{schema::Subtree(pod.document())};
-    auto status = next.mutable_status();
-    status.set_phase(fails ? "Failed" : ends ? "Succeeded" : "Running").clear_conditions();
-    std::string now = object::FormatTime(object::Timestamp::FromClock(cluster_.runtime->WallNow()));
-    status.add_conditions().set_type("Ready").set_status(fails || ends ? "False" : "True").set_last_transition_time(now);
-    auto update = cluster_.admin->UpdateStatus<Pod>(sdk::Object<Pod>(next.Freeze()));
-    co_await update;
-  }
 
   // --- What people do.
 
@@ -292,6 +230,17 @@ class Scenario {
     return versions;
   }
 
+  // Pods of Jobs end after a while, some of them badly.
+  std::string EndOf(const Pod& pod) {
+    bool works = pod.metadata().name().starts_with("job"), ends = works && cluster_.Draw(20) == 0;
+    bool fails = failures_ && cluster_.Draw(works ? 60 : 400) == 0;
+    return fails ? "Failed" : ends ? "Succeeded" : "";
+  }
+  static std::string NodeOf(const Pod& pod) {
+    std::string node = controllers::TargetNode(pod);
+    return node.empty() ? "n0" : node;
+  }
+
   SimulatedCluster cluster_;
   sdk::InformerFactory observer_;
   Component<controllers::DaemonSetController> daemons_;
@@ -303,6 +252,7 @@ class Scenario {
   std::map<std::string, std::set<std::string>> succeeded_;   // pods by their owner's uid
   std::map<std::string, int> counted_;
   std::vector<std::string> broken_;
+  PodLife pod_life_{cluster_, observer_.For<Pod>(), NodeOf, [this](const Pod& pod) { return EndOf(pod); }};
   TaskGroup world_;
 };
 

@@ -10,10 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "homeostat/api/core/v1_builders.h"
 #include "homeostat/base/http.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/time.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/sdk/client.h"
+#include "homeostat/sdk/informer.h"
 #include "server/control_plane.h"
 
 namespace homeostat {
@@ -183,6 +186,82 @@ class SimulatedCluster {
   std::shared_ptr<FaultyTransport> Faulty(std::string user, std::vector<std::string> groups) {
     return std::make_shared<FaultyTransport>(*runtime, control_plane->TransportFor(std::move(user), std::move(groups)), faults);
   }
+};
+
+// A controller with informers of its own, so that each is behind in its own way.
+template <class C>
+struct Component {
+  std::unique_ptr<sdk::InformerFactory> informers;
+  std::unique_ptr<C> controller;
+
+  template <class... Options>
+  void Start(SimulatedCluster& cluster, const std::string& user, Options... options) {
+    informers = std::make_unique<sdk::InformerFactory>(*cluster.runtime, cluster.Reader());
+    controller = std::make_unique<C>(*cluster.runtime, cluster.Controller(user), *informers, options...);
+    controller->Start();
+    informers->Start();
+  }
+  void Crash() {
+    controller.reset();
+    informers.reset();
+  }
+};
+
+// Scheduler and nodes in one: binds pods, has them run, and removes those that are deleted.
+class PodLife {
+ public:
+  using Pod = api::core::v1::Pod;
+  // node_of: where a pod goes. end_of: the phase that one that runs ends in now; "" if it goes on. All must outlive it.
+  PodLife(SimulatedCluster& cluster, const sdk::Informer& pods, std::function<std::string(const Pod&)> node_of,
+          std::function<std::string(const Pod&)> end_of)
+      : cluster_(cluster), pods_(pods), node_of_(std::move(node_of)), end_of_(std::move(end_of)) {}
+
+  // For ever.
+  Task<void> Run() {
+    while (true) {
+      auto pause = Sleep(*cluster_.runtime, std::chrono::milliseconds(50 + cluster_.Draw(400)));
+      co_await pause;
+      for (const object::DocumentPtr& pod : pods_.List()) {
+        auto turn = RunOne(sdk::Object<Pod>(pod));
+        co_await turn;
+      }
+    }
+  }
+
+ private:
+  Task<void> RunOne(sdk::Object<Pod> pod) {
+    std::string ns(pod->metadata().namespace_()), name(pod->metadata().name()), phase(pod->status().phase());
+    if (sdk::meta::IsDeleting(pod->Raw())) {
+      if (cluster_.Draw(3) != 0) co_return;
+      sdk::DeleteOptions options;
+      options.grace_period_seconds = 0;
+      auto deletion = cluster_.admin->Delete<Pod>(ns, name, options);
+      co_await deletion;
+      co_return;
+    }
+    if (pod->spec().node_name().empty()) {
+      api::core::v1::BindingBuilder binding;
+      binding.mutable_metadata().set_name(name).set_namespace(ns);
+      binding.mutable_target().set_kind("Node").set_name(node_of_(*pod));
+      auto bind = cluster_.admin->CreateSubresource(Pod::SchemaKind(), ns, name, "binding", api::core::v1::Binding::SchemaKind(), binding.Freeze());
+      co_await bind;
+      co_return;
+    }
+    if (phase == "Succeeded" || phase == "Failed") co_return;
+    std::string end = phase == "Running" ? end_of_(*pod) : "Running";
+    if (end.empty()) co_return;
+    api::core::v1::PodBuilder next{schema::Subtree(pod.document())};
+    auto status = next.mutable_status();
+    status.set_phase(end).clear_conditions();
+    std::string now = object::FormatTime(object::Timestamp::FromClock(cluster_.runtime->WallNow()));
+    status.add_conditions().set_type("Ready").set_status(end == "Running" ? "True" : "False").set_last_transition_time(now);
+    auto update = cluster_.admin->UpdateStatus<Pod>(sdk::Object<Pod>(next.Freeze()));
+    co_await update;
+  }
+
+  SimulatedCluster& cluster_;
+  const sdk::Informer& pods_;
+  const std::function<std::string(const Pod&)> node_of_, end_of_;
 };
 
 // Runs the test for each seed: HOMEOSTAT_SEED alone, or as many as HOMEOSTAT_SEEDS says. It gives the promises that were

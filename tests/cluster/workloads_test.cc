@@ -33,17 +33,6 @@ struct ScenarioOptions {
   Duration faulty_time = minutes(12);
 };
 
-// A controller with informers of its own, so that each is behind in its own way.
-template <class C>
-struct Component {
-  std::unique_ptr<sdk::InformerFactory> informers;
-  std::unique_ptr<C> controller;
-  void Crash() {
-    controller.reset();
-    informers.reset();
-  }
-};
-
 class Scenario {
  public:
   Scenario(uint64_t seed, ScenarioOptions options)
@@ -54,7 +43,7 @@ class Scenario {
     observer_.For<Deployment>().AddHandler([this](const sdk::Change& change) { DeploymentChanged(change); });
     observer_.Start();
     Step(seconds(1));
-    world_.Spawn(Live());
+    world_.Spawn(pod_life_.Run());
   }
 
   std::vector<std::string> Run() {
@@ -77,30 +66,16 @@ class Scenario {
     StartSets();
     StartCollector();
   }
-  void StartDeployments() {
-    deployments_.informers = std::make_unique<sdk::InformerFactory>(*cluster_.runtime, cluster_.Reader());
-    deployments_.controller = std::make_unique<controllers::DeploymentController>(*cluster_.runtime, cluster_.Controller("deployment-controller"),
-                                                                                  *deployments_.informers);
-    deployments_.controller->Start();
-    deployments_.informers->Start();
-  }
+  void StartDeployments() { deployments_.Start(cluster_, "deployment-controller"); }
   void StartSets() {
-    sets_.informers = std::make_unique<sdk::InformerFactory>(*cluster_.runtime, cluster_.Reader());
     controllers::ReplicaSetOptions options;
     options.careless = options_.careless;
-    sets_.controller = std::make_unique<controllers::ReplicaSetController>(*cluster_.runtime, cluster_.Controller("replicaset-controller"),
-                                                                           *sets_.informers, options);
-    sets_.controller->Start();
-    sets_.informers->Start();
+    sets_.Start(cluster_, "replicaset-controller", options);
   }
   void StartCollector() {
-    collector_.informers = std::make_unique<sdk::InformerFactory>(*cluster_.runtime, cluster_.Reader());
     controllers::GarbageCollectorOptions options;
     options.kinds = {&Deployment::SchemaKind(), &ReplicaSet::SchemaKind(), &Pod::SchemaKind()};
-    collector_.controller = std::make_unique<controllers::GarbageCollector>(*cluster_.runtime, cluster_.Controller("generic-garbage-collector"),
-                                                                            *collector_.informers, options);
-    collector_.controller->Start();
-    collector_.informers->Start();
+    collector_.Start(cluster_, "generic-garbage-collector", options);
   }
   void CrashSomething() {
     uint64_t which = cluster_.Draw(3);
@@ -113,49 +88,6 @@ class Scenario {
     if (which == 2) StartCollector();
   }
   void Step(Duration time) { cluster_.runtime->RunFor(time); }
-
-  // --- Scheduler and nodes in one: binds pods, has them run, fail now and then, and end when they are deleted.
-
-  Task<void> Live() {
-    while (true) {
-      auto pause = Sleep(*cluster_.runtime, milliseconds(50 + cluster_.Draw(400)));
-      co_await pause;
-      for (const object::DocumentPtr& pod : observer_.For<Pod>().List()) {
-        auto turn = LiveOne(sdk::Object<Pod>(pod));
-        co_await turn;
-      }
-    }
-  }
-  Task<void> LiveOne(sdk::Object<Pod> pod) {
-    std::string name(pod->metadata().name());
-    if (sdk::meta::IsDeleting(pod->Raw())) {
-      if (cluster_.Draw(3) != 0) co_return;
-      sdk::DeleteOptions options;
-      options.grace_period_seconds = 0;
-      auto deletion = cluster_.admin->Delete<Pod>(kNamespace, name, options);
-      co_await deletion;
-      co_return;
-    }
-    if (pod->spec().node_name().empty()) {
-      api::core::v1::BindingBuilder binding;
-      binding.mutable_metadata().set_name(name).set_namespace(kNamespace);
-      binding.mutable_target().set_kind("Node").set_name("node");
-      auto bind = cluster_.admin->CreateSubresource(Pod::SchemaKind(), kNamespace, name, "binding", api::core::v1::Binding::SchemaKind(), binding.Freeze());
-      co_await bind;
-      co_return;
-    }
-    if (controllers::IsPodTerminal(*pod)) co_return;
-    bool runs = pod->status().phase() == "Running";
-    bool fails = runs && failures_ && cluster_.Draw(400) == 0;
-    if (runs && !fails) co_return;
-    api::core::v1::PodBuilder next{schema::Subtree(pod.document())};
-    auto status = next.mutable_status();
-    status.set_phase(fails ? "Failed" : "Running").clear_conditions();
-    std::string now = object::FormatTime(object::Timestamp::FromClock(cluster_.runtime->WallNow()));
-    status.add_conditions().set_type("Ready").set_status(fails ? "False" : "True").set_last_transition_time(now);
-    auto update = cluster_.admin->UpdateStatus<Pod>(sdk::Object<Pod>(next.Freeze()));
-    co_await update;
-  }
 
   // --- What people do.
 
@@ -346,6 +278,8 @@ class Scenario {
   std::map<std::string, std::string> names_;
   std::set<std::string> with_adopted_, recreated_;
   std::vector<std::string> broken_;
+  PodLife pod_life_{cluster_, observer_.For<Pod>(), [](const Pod&) { return "node"; },
+                    [this](const Pod&) { return failures_ && cluster_.Draw(400) == 0 ? "Failed" : ""; }};
   TaskGroup world_;
 };
 

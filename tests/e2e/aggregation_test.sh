@@ -52,8 +52,8 @@ check_kinds_are_known() {
   contains "$(k get --raw /openapi/v2)" "/apis/wardle.example.com/v1/namespaces/{namespace}/flunders" "com.example.wardle.v1.Flunder"
 }
 check_objects() {
+  # Whether it has listed already does not matter: it goes on from there.
   k get flunders --watch -o name >"$folder/watched" & local watch=$!
-  sleep 1
   printf 'apiVersion: wardle.example.com/v1\nkind: Flunder\nmetadata: {name: a}\nspec: {colour: red}\n' | k create --validate=false -f -
   same "$(k get fl a -o 'jsonpath={.spec.colour}')" red
   eventually 5 grep -q flunder.*/a "$folder/watched"
@@ -76,11 +76,11 @@ check_upgrades() {
 import base64, socket, ssl, sys, tempfile, yaml
 config = yaml.safe_load(open(sys.argv[1]))
 user, host = config['users'][0]['user'], config['clusters'][0]['cluster']['server'].split('//')[1]
-folder = tempfile.mkdtemp()
-for name in ('certificate', 'key'):
-    open(f'{folder}/{name}', 'wb').write(base64.b64decode(user[f'client-{name}-data']))
 context = ssl._create_unverified_context()
-context.load_cert_chain(f'{folder}/certificate', f'{folder}/key')
+with tempfile.TemporaryDirectory() as folder:
+    for name in ('certificate', 'key'):
+        open(f'{folder}/{name}', 'wb').write(base64.b64decode(user[f'client-{name}-data']))
+    context.load_cert_chain(f'{folder}/certificate', f'{folder}/key')
 address, port = host.rsplit(':', 1)
 with context.wrap_socket(socket.create_connection((address, int(port)))) as stream:
     stream.sendall(b'GET /apis/wardle.example.com/v1/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n')

@@ -14,6 +14,7 @@ import ssl
 import sys
 import threading
 import time
+import urllib.parse
 
 GROUP, VERSION = 'wardle.example.com', 'v1'
 BASE = f'/apis/{GROUP}/{VERSION}'
@@ -115,7 +116,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header('Content-Type', 'application/json')
         self.send_header('Transfer-Encoding', 'chunked')
         self.end_headers()
-        seen = len(events)
+        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query).get('resourceVersion', [''])[0]
+        seen = int(asked) if asked else len(events)
         while True:
             with changed:
                 changed.wait_for(lambda: len(events) > seen, timeout=30)

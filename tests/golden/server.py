@@ -18,13 +18,13 @@ READY = re.compile(r'ready at (https://\S+?);')
 
 
 class Homeostat:
-    """homeostat up with a memory store in a folder of its own, while the `with` block runs."""
+    """homeostat up in a folder of its own, while the `with` block runs."""
 
-    def __init__(self, program, *flags):
+    def __init__(self, program, *flags, store='memory'):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix='homeostat-golden-'))
         self.log = open(self.directory / 'log', 'wb')
         self.process = subprocess.Popen(
-            [program, 'up', '--data-dir', self.directory / 'data', '--store', 'memory', '--node', 'none',
+            [program, 'up', '--data-dir', self.directory / 'data', '--store', store, '--node', 'none',
              '--listen', '127.0.0.1:0', *flags], stdout=subprocess.PIPE, stderr=self.log, text=True)
         line = self.process.stdout.readline()
         ready = READY.search(line)

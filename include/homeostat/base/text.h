@@ -1,4 +1,4 @@
-// Small helpers for text that people and machines read: quoting as Go does it, and base64.
+// Small helpers for text that people and machines read: quoting as Go does it, letters, and base64.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,11 @@ std::string GoQuote(std::string_view text);
 
 // Without the white space of ASCII around it, as Go's strings.TrimSpace.
 std::string_view TrimSpace(std::string_view text);
+
+// The letters A to Z as small ones; all else stays as it is.
+std::string LowerCase(std::string_view text);
+// Whether they are the same but for that.
+bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 
 // The characters of UTF-8: octets that continue none. Of what is no UTF-8 it says little.
 size_t CountCharacters(std::string_view text);

@@ -1,6 +1,8 @@
 // The order of an object's members.
 #pragma once
 
+#include <vector>
+
 #include "homeostat/object/arena.h"
 #include "homeostat/object/value.h"
 
@@ -10,5 +12,8 @@ namespace homeostat::object {
 // keep their order. What is in order already is shared with the given tree, not copied. Recursion goes as deep as the
 // tree, which parsers bound.
 Value WithSortedMembers(Arena& arena, const Value& value);
+
+// The members of one object in that order; nothing for what is none.
+std::vector<const Member*> SortedByName(const Value& object);
 
 }  // namespace homeostat::object

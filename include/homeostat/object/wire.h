@@ -93,7 +93,6 @@ void AppendVarint(std::string& out, uint64_t value);
 void AppendTag(std::string& out, uint32_t field, WireType type);
 void AppendVarintField(std::string& out, uint32_t field, uint64_t value);
 void AppendLengthField(std::string& out, uint32_t field, std::string_view bytes);
-void AppendFixed64Field(std::string& out, uint32_t field, uint64_t value);
 size_t VarintSize(uint64_t value);
 
 // Writing backwards, from the last field to the first: a nested message's length is then known when it is due, so that

@@ -135,11 +135,8 @@ class FieldErrors {
   void Forbidden(const FieldPath& path, std::string_view detail);
   // "Too long: may not be more than 63 bytes"; a negative limit gives "value is too long".
   void TooLong(const FieldPath& path, int64_t max_bytes);
-  void TooLongCharacters(const FieldPath& path, int64_t max_characters);
-  void TooShort(const FieldPath& path, int64_t min_characters);
   // "Too many: 5: must have at most 3 items"; a negative count is not shown.
   void TooMany(const FieldPath& path, int64_t count, int64_t max_items);
-  void TooFew(const FieldPath& path, int64_t count, int64_t min_items);
   void Internal(const FieldPath& path, std::string_view message);
   // "Invalid value: …: field is immutable"
   void Immutable(const FieldPath& path, const BadValue& value) { Invalid(path, value, "field is immutable"); }

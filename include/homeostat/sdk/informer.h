@@ -19,7 +19,7 @@ struct InformerOptions {
   Duration resync{0};                   // calls the handlers for everything again this often; 0: never
   bool metadata_only = false;           // objects are PartialObjectMetadata: kind, apiVersion and metadata
   bool managed_fields = true;           // whether metadata.managedFields are kept; they are often half of an object
-  // Asks for the list as the beginning of the watch (sendInitialEvents); where a server refuses that, lists.
+  // Asks for the list as the beginning of the watch (sendInitialEvents); where nothing comes of that, lists.
   bool stream_list = true;
   bool operator==(const InformerOptions&) const = default;
 };
@@ -34,7 +34,6 @@ struct Change {
 // Values of an index for one object, e.g. the owner's uid or spec.nodeName.
 using IndexFunction = std::function<void(const object::Value& object, std::vector<std::string>& values)>;
 
-//
 // Its states, by what is known: nothing → listing → (the list is whole) in step: watching from the last version seen. A
 // watch that ends or breaks is opened again from there, with a growing, jittered pause after failures; only a version that
 // the server no longer has (410), or does not have yet, leads back to listing. Events that repeat what is known are dropped.

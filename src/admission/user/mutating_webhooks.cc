@@ -63,22 +63,27 @@ class MutatingWebhooks final : public Plugin {
     Reinvocation::Repetition& repetition = reinvocation.of_plugins[name()];
     if (reinvocation.is_repeated && !object::Equal(repetition.last_output, request.object)) repetition.Require();
     Request current = request;
+    std::optional<Attributes> attributes;  // of the object as it is now
     for (size_t i = 0; i < set->webhooks.size(); ++i) {
-      auto ask = Ask(set->webhooks[i], i, current, reinvocation, repetition);
-      CO_TRY_ASSIGN(current.object, co_await std::move(ask));
+      if (!attributes) attributes.emplace(current, parts_.served);
+      auto ask = Ask(set->webhooks[i], i, *attributes, reinvocation, repetition);
+      CO_TRY_ASSIGN(std::optional<Value> changed, co_await std::move(ask));
+      if (!changed) continue;
+      attributes.reset();
+      current.object = *changed;
     }
     repetition.last_output = current.object;
     co_return current.object;
   }
 
  private:
-  // The object after the webhook, which is that one of its set.
-  Task<Result<Value>> Ask(const Webhook& webhook, size_t index, const Request& current, Reinvocation& reinvocation,
-                          Reinvocation::Repetition& repetition) {
-    Attributes attributes(current, parts_.served);
+  // The object after the webhook, which is that one of its set; if that has changed it.
+  Task<Result<std::optional<Value>>> Ask(const Webhook& webhook, size_t index, Attributes& attributes, Reinvocation& reinvocation,
+                                         Reinvocation::Repetition& repetition) {
+    const Request& current = attributes.request();
     auto match = PlaceToCall(parts_, webhook, attributes);
     CO_TRY_ASSIGN(const Place* place, co_await std::move(match));
-    if (place == nullptr || (reinvocation.is_repeated && !repetition.again.contains(webhook.id))) co_return current.object;
+    if (place == nullptr || (reinvocation.is_repeated && !repetition.again.contains(webhook.id))) co_return std::nullopt;
     CO_TRY_ASSIGN(WebhookCall call, PrepareCall(parts_, webhook, attributes, *place, /*mutates=*/true));
     MonotonicTime start = parts_.runtime.Now();
     auto calling = CallWebhook(parts_, std::move(call));
@@ -99,7 +104,7 @@ class MutatingWebhooks final : public Plugin {
     CountCall(parts_, current, webhook, outcome, !patched || (outcome.error && !ignored), parts_.runtime.Now() - start);
     if (outcome.error && !ignored) co_return Fail(*outcome.error);
     if (!patched) co_return Fail(patched.error());
-    co_return patched->object;
+    co_return patched->changed ? std::optional(patched->object) : std::nullopt;
   }
 
   // The object with the patch of an answer, in the version of the request's chain; as it is without one.

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "patch/json_patch.h"
 #include "patch/typed_merge.h"
@@ -72,11 +73,6 @@ std::string Joined(const std::vector<std::string>& texts) {
   return joined;
 }
 
-// group/version, Kind=kind, as Go prints it.
-std::string GoName(const schema::GroupVersionKind& kind) {
-  return std::string(kind.group) + "/" + std::string(kind.version) + ", Kind=" + std::string(kind.kind);
-}
-
 // Upstream finds types in what OpenAPI publishes of the kind's own group and version: what another group's subresource takes (scale,
 // eviction) is not in there, nor are the options of connections.
 bool IsDescribed(const Attributes& attributes, const Place& place) {
@@ -98,7 +94,7 @@ Outcome ApplyConfiguration(const Attributes& attributes, const Place& place, con
   Value configuration = named.Build();
   const std::string kApplying = "error applying patch: ";
   if (!IsDescribed(attributes, place)) {
-    return Fault(kApplying + "failed to convert patch object to typed object: no corresponding type for " + GoName(place.kind));
+    return Fault(kApplying + "failed to convert patch object to typed object: no corresponding type for " + schema::KindText(place.kind));
   }
   if (auto checked = patch::CheckTyped(arena, *place.type, configuration, patch::Duplicates::kRefused); !checked) {
     return Fault(kApplying + "failed to convert patch object to typed object: " + checked.error().message());
@@ -116,7 +112,7 @@ Outcome ApplyConfiguration(const Attributes& attributes, const Place& place, con
   if (!place.type->structural) typed = schema::FromUnstructured(arena, merged, *place.type);
   if (typed) typed = schema::Conform(arena, *typed, *place.type, report);
   if (!typed) {
-    return Fault("unable to convert unstructured object to " + GoName(place.kind) + ": " + typed.error().message());
+    return Fault("unable to convert unstructured object to " + schema::KindText(place.kind) + ": " + typed.error().message());
   }
   return Completed(attributes, place, *typed);
 }
@@ -170,7 +166,7 @@ Outcome ApplyPatch(const Attributes& attributes, const Place& place, const Value
 
 Task<Outcome> ApplyMutation(const Mutation& mutation, const Attributes& attributes, const Place& place, Value object,
                             const ExpressionInput& input) {
-  if (place.type == nullptr) co_return Final(InternalError("unknown kind " + GoName(place.kind)));
+  if (place.type == nullptr) co_return Final(InternalError("unknown kind " + schema::KindText(place.kind)));
   if (!mutation.expression.expression.program) co_return Fault(mutation.expression.expression.error);
   auto evaluate = EvaluateAll({&mutation.expression, 1}, input, kExpressionBudget);
   ExpressionOutcomes result = co_await std::move(evaluate);

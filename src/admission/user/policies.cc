@@ -1,4 +1,5 @@
 #include "admission/user/policies.h"
+#include "homeostat/schema/api_version.h"
 
 #include <algorithm>
 
@@ -13,12 +14,6 @@ using object::Value;
 constexpr std::string_view kGroup = "admissionregistration.k8s.io";
 
 std::string_view NameOf(const Value& object) { return object.Path({"metadata", "name"}).AsString(); }
-
-std::pair<std::string_view, std::string_view> GroupAndVersion(std::string_view api_version) {
-  size_t slash = api_version.find('/');
-  if (slash == api_version.npos) return {std::string_view(), api_version};
-  return {api_version.substr(0, slash), api_version.substr(slash + 1)};
-}
 
 }  // namespace
 
@@ -86,9 +81,9 @@ PolicyMatcher::Match PolicyMatcher::MatchPolicy(Attributes& attributes, const Co
   if (!place) return {nullptr, "failed to configure policy: " + place.error().message()};
   Value kind = policy.spec().Get("paramKind");
   if (*place == nullptr || !kind || ParamKind(kind) != nullptr) return {*place, {}};
-  auto [group, version] = GroupAndVersion(kind.Get("apiVersion").AsString());
-  return {*place, "failed to configure policy: failed to find resource referenced by paramKind: '" + std::string(group) + "/" +
-                      std::string(version) + ", Kind=" + std::string(kind.Get("kind").AsString()) + "'"};
+  auto [group, version] = schema::ParseApiVersion(kind.Get("apiVersion").AsString());
+  return {*place, "failed to configure policy: failed to find resource referenced by paramKind: '" +
+                      schema::KindText(group, version, kind.Get("kind").AsString()) + "'"};
 }
 
 Result<bool> PolicyMatcher::MatchBinding(Attributes& attributes, const PolicyBinding& binding) const {
@@ -98,7 +93,7 @@ Result<bool> PolicyMatcher::MatchBinding(Attributes& attributes, const PolicyBin
 }
 
 const schema::Kind* PolicyMatcher::ParamKind(const Value& kind) const {
-  auto [group, version] = GroupAndVersion(kind.Get("apiVersion").AsString());
+  auto [group, version] = schema::ParseApiVersion(kind.Get("apiVersion").AsString());
   const schema::Kind* found = parts_.find_kind(group, version, kind.Get("kind").AsString());
   return found == nullptr || found->plural.empty() ? nullptr : found;
 }

@@ -188,13 +188,14 @@ class ValidatingAdmissionPolicy final : public Plugin {
     auto policies = source_.Policies();
     Attributes attributes(request, parts_.served);
     std::optional<Status> refusal;
+    std::optional<Value> ns;  // as PolicyMatcher gives it, once a binding needs it
     for (const BoundPolicy& bound : *policies) {
       const auto& policy = static_cast<const ValidatingPolicy&>(*bound.policy);
       PolicyMatcher::Match match = matcher_.MatchPolicy(attributes, policy);
       if (!match.fault.empty()) {
         if (!policy.ignores_faults()) Refuse(attributes, policy, nullptr, {match.fault, {}}, refusal);
       } else if (match.place != nullptr) {
-        auto ask = Ask(policy, bound.bindings, *match.place, attributes, refusal);
+        auto ask = Ask(policy, bound.bindings, *match.place, attributes, ns, refusal);
         CO_TRY(co_await std::move(ask));
       }
     }
@@ -204,7 +205,7 @@ class ValidatingAdmissionPolicy final : public Plugin {
 
  private:
   Task<Result<void>> Ask(const ValidatingPolicy& policy, std::span<const PolicyBinding> bindings, const Place& place, Attributes& attributes,
-                         std::optional<Status>& refusal) const {
+                         std::optional<Value>& ns, std::optional<Status>& refusal) const {
     Notes notes;
     for (const PolicyBinding& binding : bindings) {
       auto misconfigured = [&](const Status& error, std::string_view what) {
@@ -227,11 +228,13 @@ class ValidatingAdmissionPolicy final : public Plugin {
         misconfigured(objects.error(), "failed to convert object version: ");
         continue;
       }
-      CO_TRY_ASSIGN(Value ns, matcher_.Namespace(attributes));
+      if (!ns) {
+        CO_TRY_ASSIGN(ns, matcher_.Namespace(attributes));
+      }
       ExpressionAuthorizer authorizer(parts_.authorizer, attributes.request().user());
       for (const PolicyParameter& parameter : *parameters) {
         MonotonicTime start = parts_.runtime.Now();
-        Evaluator evaluator(matcher_, policy, attributes, *objects, parameter.form, ns, authorizer);
+        Evaluator evaluator(matcher_, policy, attributes, *objects, parameter.form, *ns, authorizer);
         auto judge = evaluator.Judge();
         Judgement judgement = co_await std::move(judge);
         Duration took = parts_.runtime.Now() - start;

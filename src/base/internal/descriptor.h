@@ -25,8 +25,6 @@ class Descriptor {
   bool closed() const { return fd() < 0; }
   // Closes it and wakes who waits.
   void Close();
-  // Keeps the descriptor open but wakes who waits, so that they look again.
-  void WakeAll();
 
   enum class Side { kRead, kWrite };
   // `auto wait = descriptor.Wait(Side::kRead); co_await wait;` completes when the side may be ready, or was closed:

@@ -6,6 +6,7 @@
 #include "cel/internal/functions.h"
 #include "cel/internal/source.h"
 #include "cel/internal/text_form.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
 
 namespace homeostat::cel::internal {
@@ -34,21 +35,13 @@ std::optional<T> ParseNumber(std::string_view text) {
   return value;
 }
 
-bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
-  if (text.size() != lower.size()) return false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((text[i] | 0x20) != lower[i]) return false;
-  }
-  return true;
-}
-
 // As Go's strconv.ParseFloat: decimal, hexadecimal with an exponent, inf, infinity, nan.
 std::optional<double> ParseDouble(std::string_view text) {
   std::string_view body = text;
   if (body.starts_with('+') || body.starts_with('-')) body.remove_prefix(1);
   if (body.empty()) return std::nullopt;
-  if (EqualsIgnoringCase(body, "inf") || EqualsIgnoringCase(body, "infinity")) return text[0] == '-' ? -HUGE_VAL : HUGE_VAL;
-  if (EqualsIgnoringCase(text, "nan")) return std::nan("");
+  if (EqualsIgnoreCase(body, "inf") || EqualsIgnoreCase(body, "infinity")) return text[0] == '-' ? -HUGE_VAL : HUGE_VAL;
+  if (EqualsIgnoreCase(text, "nan")) return std::nan("");
   bool hex = body.size() > 2 && body[0] == '0' && (body[1] | 0x20) == 'x';
   if (hex && body.find_first_of("pP") == std::string_view::npos) return std::nullopt;
   for (char c : body) {

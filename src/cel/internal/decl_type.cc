@@ -1,4 +1,5 @@
 #include "cel/decl_type.h"
+#include "cel/reserved_words.h"
 
 #include <algorithm>
 #include <array>
@@ -15,13 +16,6 @@ constexpr int64_t kMinDatetimeSize = 21;
 constexpr int64_t kMinStringSize = 2;
 constexpr int64_t kMaxTextSize = kMaxRequestSizeBytes - 2;
 constexpr int kMaxSchemaDepth = 500;
-
-bool IsReserved(std::string_view name) {
-  static constexpr std::array<std::string_view, 21> kReserved = {
-      "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-      "let", "loop", "package", "namespace", "return", "var", "void", "while"};
-  return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
-}
 
 std::optional<int64_t> Bound(const object::Value& schema, std::string_view name) {
   object::Value bound = schema.Get(name);
@@ -267,7 +261,7 @@ const DeclType::Field* DeclType::FindJsonField(std::string_view json_name) const
 
 std::optional<std::string> EscapeIdentifier(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return std::nullopt;
-  if (IsReserved(name)) return "__" + std::string(name) + "__";
+  if (IsReservedWord(name)) return "__" + std::string(name) + "__";
   std::string out;
   for (size_t i = 0; i < name.size(); ++i) {
     char c = name[i];
@@ -285,34 +279,6 @@ std::optional<std::string> EscapeIdentifier(std::string_view name) {
     } else {
       return std::nullopt;
     }
-  }
-  return out;
-}
-
-std::optional<std::string> UnescapeIdentifier(std::string_view escaped) {
-  std::string out;
-  for (size_t i = 0; i < escaped.size();) {
-    size_t close = escaped.substr(i).starts_with("__") ? escaped.find('_', i + 2) : std::string_view::npos;
-    bool escape = close != std::string_view::npos && close > i + 2 && escaped.substr(close).starts_with("__");
-    if (!escape) {
-      out += escaped[i++];
-      continue;
-    }
-    std::string_view inner = escaped.substr(i + 2, close - i - 2);
-    if (inner == "underscores") {
-      out += "__";
-    } else if (inner == "dot") {
-      out += '.';
-    } else if (inner == "dash") {
-      out += '-';
-    } else if (inner == "slash") {
-      out += '/';
-    } else if (IsReserved(inner) && i == 0 && close + 2 == escaped.size()) {
-      out += inner;
-    } else {
-      return std::nullopt;
-    }
-    i = close + 2;
   }
   return out;
 }

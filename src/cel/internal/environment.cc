@@ -64,8 +64,6 @@ void Environment::Declare(std::string_view name, const DeclTypePtr& type) {
   RegisterObjects(data.types, type);
 }
 
-void Environment::DeclareType(const DeclTypePtr& type) { RegisterObjects(Edit().types, type); }
-
 const Type* Environment::FindVariable(std::string_view name) const {
   auto found = data_->variables.find(name);
   return found == data_->variables.end() ? nullptr : &found->second;

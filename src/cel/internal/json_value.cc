@@ -9,25 +9,13 @@
 #include "cel/internal/text_form.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
+#include "object/go_value.h"
 
 namespace homeostat::cel {
 
 namespace {
 
 constexpr int kMaxDepth = 1000;
-
-// What Go would call the type of a JSON value.
-std::string_view GoJsonType(const object::Value& value) {
-  switch (value.kind()) {
-    case object::ValueKind::kBool: return "bool";
-    case object::ValueKind::kInt: return "int64";
-    case object::ValueKind::kDouble: return "float64";
-    case object::ValueKind::kString: case object::ValueKind::kBytes: return "string";
-    case object::ValueKind::kList: return "[]interface {}";
-    case object::ValueKind::kObject: return "map[string]interface {}";
-    default: return "<nil>";
-  }
-}
 
 class JsonList final : public List {
  public:
@@ -46,7 +34,7 @@ class JsonList final : public List {
     }
     return List::GoTypeName();
   }
-  std::string_view NativeGoTypeName() const override { return type_ == nullptr ? GoJsonType(value_) : GoTypeName(); }
+  std::string_view NativeGoTypeName() const override { return type_ == nullptr ? object::GoTypeOf(value_) : GoTypeName(); }
   const List* Joined(object::Arena& arena, const List& other) const override;
   std::optional<bool> EqualTo(const List& other) const override;
 
@@ -141,7 +129,7 @@ class JsonMap final : public Map {
   }
   object::Value Json() const override { return value_; }
   std::string_view GoTypeName() const override { return type_ == nullptr ? Map::GoTypeName() : "*common.unstructuredMap"; }
-  std::string_view NativeGoTypeName() const override { return type_ == nullptr ? GoJsonType(value_) : GoTypeName(); }
+  std::string_view NativeGoTypeName() const override { return type_ == nullptr ? object::GoTypeOf(value_) : GoTypeName(); }
 
  private:
   object::Arena& arena_;
@@ -199,7 +187,7 @@ Value TimeOf(object::Arena& arena, std::string_view text, bool date_only) {
 }
 
 Value StringOf(object::Arena& arena, const object::Value& value, const DeclType& type) {
-  if (!value.IsString()) return MakeError(arena, "invalid data, expected string, got " + std::string(GoJsonType(value)));
+  if (!value.IsString()) return MakeError(arena, "invalid data, expected string, got " + std::string(object::GoTypeOf(value)));
   switch (type.scalar()) {
     case DeclType::Scalar::kBytes: return BytesOf(arena, value.AsString());
     case DeclType::Scalar::kDuration: {
@@ -230,13 +218,13 @@ Value TypedFromJson(object::Arena& arena, const object::Value& value, const Decl
       return Value::Of(static_cast<const List*>(MakeInArena<JsonList>(arena, arena, value, &type)));
     case TypeKind::kInt:
       if (value.IsInt()) return Value::Int(value.AsInt());
-      return MakeError(arena, "invalid data, expected int, got " + std::string(GoJsonType(value)));
+      return MakeError(arena, "invalid data, expected int, got " + std::string(object::GoTypeOf(value)));
     case TypeKind::kDouble:
       if (value.IsNumber()) return Value::Double(value.AsDouble());
-      return MakeError(arena, "invalid data, expected float, got " + std::string(GoJsonType(value)));
+      return MakeError(arena, "invalid data, expected float, got " + std::string(object::GoTypeOf(value)));
     case TypeKind::kBool:
       if (value.IsBool()) return Value::Bool(value.AsBool());
-      return MakeError(arena, "invalid data, expected bool, got " + std::string(GoJsonType(value)));
+      return MakeError(arena, "invalid data, expected bool, got " + std::string(object::GoTypeOf(value)));
     case TypeKind::kString: case TypeKind::kBytes: case TypeKind::kDuration: case TypeKind::kTimestamp:
       return StringOf(arena, value, type);
     default: return FromJson(arena, value);

@@ -1,4 +1,5 @@
 #include "cel/internal/lexer.h"
+#include "cel/reserved_words.h"
 
 #include <algorithm>
 #include <array>
@@ -251,6 +252,10 @@ std::vector<LexedToken> Lex(const Source& source, Issues& issues) { return Lexer
 
 std::string_view DisplayName(Token token) { return kDisplay[static_cast<size_t>(token)]; }
 
+}  // namespace homeostat::cel::internal
+
+namespace homeostat::cel {
+
 bool IsReservedWord(std::string_view name) {
   static constexpr std::array<std::string_view, 21> kReserved = {
       "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
@@ -258,4 +263,4 @@ bool IsReservedWord(std::string_view name) {
   return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
 }
 
-}  // namespace homeostat::cel::internal
+}  // namespace homeostat::cel

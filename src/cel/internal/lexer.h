@@ -28,7 +28,5 @@ std::vector<LexedToken> Lex(const Source& source, Issues& issues);
 
 // As messages name what was expected: '[', NUM_INT, <EOF>.
 std::string_view DisplayName(Token token);
-// A name that cannot be an identifier.
-bool IsReservedWord(std::string_view name);
 
 }  // namespace homeostat::cel::internal

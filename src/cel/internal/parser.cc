@@ -9,6 +9,7 @@
 #include "cel/internal/literals.h"
 #include "cel/internal/macros.h"
 #include "cel/internal/tree_builder.h"
+#include "cel/reserved_words.h"
 
 namespace homeostat::cel::internal {
 

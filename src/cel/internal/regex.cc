@@ -5,7 +5,7 @@
 
 #include "cel/internal/functions.h"
 #include "cel/internal/operators.h"
-#include "object/regex_fault.h"
+#include "object/go_regex.h"
 
 namespace homeostat::cel::internal {
 
@@ -69,12 +69,9 @@ Value FindAll(CallContext& context, std::span<const Value> args) {
 }  // namespace
 
 CompiledPattern CompilePattern(std::string_view text) {
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  options.set_max_mem(kMaxPatternMemory);
-  auto pattern = std::make_shared<const re2::RE2>(re2::StringPiece(text.data(), text.size()), options);
+  std::shared_ptr<const re2::RE2> pattern = object::CompileGoRegex(text, kMaxPatternMemory);
   if (pattern->ok()) return {std::move(pattern), ""};
-  return {nullptr, object::GoRegexFault(*pattern)};
+  return {nullptr, object::GoRegexFault(*pattern, text)};
 }
 
 Value CallWithPattern(CallContext& context, const re2::RE2& pattern, std::string_view function, std::span<const Value> args) {

@@ -145,8 +145,7 @@ Read<std::string> TakeScheme(std::string_view& rest) {
     }
     if (c != ':') return std::string();
     if (i == 0) return Unread("missing protocol scheme");
-    std::string scheme(rest.substr(0, i));
-    std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](char l) { return l >= 'A' && l <= 'Z' ? static_cast<char>(l | 0x20) : l; });
+    std::string scheme = LowerCase(rest.substr(0, i));
     rest.remove_prefix(i + 1);
     return scheme;
   }

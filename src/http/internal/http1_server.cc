@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "homeostat/base/text.h"
 #include "http/internal/parser.h"
 #include "http/internal/server_context.h"
 #include "http/internal/syntax.h"

@@ -3,6 +3,7 @@
 #include <deque>
 #include <optional>
 
+#include "homeostat/base/text.h"
 #include "http/internal/message_text.h"
 #include "http/internal/parser.h"
 #include "http/internal/syntax.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "homeostat/base/text.h"
 #include "http/internal/http2_session.h"
 #include "http/internal/parser.h"
 #include "http/internal/server_context.h"

@@ -5,6 +5,9 @@ namespace homeostat::http {
 namespace {
 
 using test::Feed;
+using test::Answer;
+using test::Ask;
+using test::Make;
 using test::Text;
 using test::World;
 using namespace std::chrono_literals;
@@ -18,38 +21,6 @@ Task<Response> Echo(Request request) {
   Response response = Text(text + " " + request.protocol);
   response.headers.Add("X-Echo", request.headers.Get("X-Ask"));
   co_return std::move(response);
-}
-
-Request Make(std::string method, std::string path, std::string body = "") {
-  Request request;
-  request.method = std::move(method);
-  request.path = std::move(path);
-  if (!body.empty()) request.body = std::move(body);
-  return request;
-}
-
-struct Answer {
-  int code = 0;
-  Headers headers;
-  std::string body;
-  std::optional<Status> error;
-  bool done = false;
-};
-
-Task<void> Ask(Client* client, Request request, Answer* answer) {
-  auto call = client->Do(std::move(request));
-  Result<Response> response = co_await call;
-  if (response) {
-    answer->code = response->code;
-    answer->headers = response->headers;
-    auto read = ReadAll(*std::move(response), 1 << 30);
-    Result<Bytes> body = co_await read;
-    if (body) answer->body = body->str();
-    if (!body) answer->error = body.error();
-  } else {
-    answer->error = response.error();
-  }
-  answer->done = true;
 }
 
 TEST(Http2Test, RequestAndAnswer) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "homeostat/base/text.h"
 #include "http/internal/syntax.h"
 
 namespace homeostat::http::internal {

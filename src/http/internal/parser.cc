@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "homeostat/base/text.h"
 #include "http/internal/syntax.h"
 
 namespace homeostat::http::internal {

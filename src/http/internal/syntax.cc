@@ -1,3 +1,4 @@
+#include "homeostat/base/text.h"
 #include "http/internal/syntax.h"
 
 #include <algorithm>
@@ -38,20 +39,6 @@ std::optional<uint64_t> ParseNumber(std::string_view text, int base, size_t most
 }
 
 }  // namespace
-
-bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return lower;
-}
 
 std::string_view Trim(std::string_view text) {
   size_t begin = text.find_first_not_of(" \t");

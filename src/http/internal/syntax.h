@@ -11,8 +11,6 @@
 
 namespace homeostat::http::internal {
 
-bool EqualsIgnoreCase(std::string_view a, std::string_view b);
-std::string LowerCase(std::string_view text);
 // Without spaces and tabs at both ends.
 std::string_view Trim(std::string_view text);
 

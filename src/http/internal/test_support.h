@@ -273,4 +273,37 @@ class World {
   std::unique_ptr<TaskGroup> tasks_;
 };
 
+// What came of a request.
+struct Answer {
+  int code = 0;
+  Headers headers;
+  std::string body;
+  std::optional<Status> error;
+  bool done = false;
+};
+
+inline Task<void> Ask(Client* client, Request request, Answer* answer) {
+  auto call = client->Do(std::move(request));
+  Result<Response> response = co_await call;
+  if (response) {
+    answer->code = response->code;
+    answer->headers = response->headers;
+    auto read = ReadAll(*std::move(response), 1 << 30);
+    Result<Bytes> body = co_await read;
+    if (body) answer->body = body->str();
+    if (!body) answer->error = body.error();
+  } else {
+    answer->error = response.error();
+  }
+  answer->done = true;
+}
+
+inline Request Make(std::string method, std::string path, std::string body = "") {
+  Request request;
+  request.method = std::move(method);
+  request.path = std::move(path);
+  if (!body.empty()) request.body = std::move(body);
+  return request;
+}
+
 }  // namespace homeostat::http::test

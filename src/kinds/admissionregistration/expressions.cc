@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cel/policy_environment.h"
+#include "cel/reserved_words.h"
 #include "homeostat/api/admissionregistration/v1.h"
 #include "homeostat/base/text.h"
 #include "kinds/admissionregistration/admissionregistration.h"
@@ -17,11 +18,9 @@ constexpr size_t kMostConditions = 64, kMostAuditAnnotations = 20, kLongestAudit
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
 bool IsIdentifier(std::string_view name) {
-  constexpr std::string_view kReserved[] = {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
-                                            "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"};
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return letter(name.front()) && std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); }) &&
-         std::ranges::find(kReserved, name) == std::end(kReserved);
+         !cel::IsReservedWord(name);
 }
 
 // shown: the expression as the message has it, where that is not what is compiled.

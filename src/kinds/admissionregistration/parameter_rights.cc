@@ -4,6 +4,7 @@
 #include <string>
 
 #include "homeostat/api/registry.h"
+#include "homeostat/schema/api_version.h"
 #include "kinds/admissionregistration/admissionregistration.h"
 
 namespace homeostat::kinds {
@@ -50,10 +51,9 @@ struct Target {
 
 Target TargetOf(const RuleContext& context, const Value& kind) {
   Target target;
-  std::string_view version = kind.Get("apiVersion").AsString();
-  size_t slash = version.find('/');
-  target.group = slash == version.npos ? std::string() : std::string(version.substr(0, slash));
-  std::string resource = ResourceOf(context, target.group, slash == version.npos ? version : version.substr(slash + 1), kind.Get("kind").AsString());
+  auto [group, version] = schema::ParseApiVersion(kind.Get("apiVersion").AsString());
+  target.group = group;
+  std::string resource = ResourceOf(context, group, version, kind.Get("kind").AsString());
   target.unresolved = resource.empty();
   if (!resource.empty()) target.resource = std::move(resource);
   return target;

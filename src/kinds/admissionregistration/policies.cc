@@ -4,6 +4,7 @@
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/jsonpath.h"
+#include "homeostat/schema/api_version.h"
 #include "kinds/admissionregistration/admissionregistration.h"
 #include "kinds/cells.h"
 #include "kinds/group_checks.h"
@@ -118,35 +119,27 @@ std::string GoSelector(const Value& selector) {
 }
 
 void CheckParamKind(const Value& kind, const FieldPath& path, FieldErrors& errors) {
-  auto joined = [](const object::Messages& messages) {
-    std::string text;
-    for (const std::string& message : messages) text += (text.empty() ? "" : ",") + message;
-    return text;
-  };
   std::string_view version = kind.Get("apiVersion").AsString(), name = kind.Get("kind").AsString();
-  size_t slash = version.find('/');
-  std::string_view group = slash == version.npos ? "" : version.substr(0, slash);
-  std::string_view bare = slash == version.npos ? version : version.substr(slash + 1);
+  schema::GroupVersion parts = schema::ParseApiVersion(version);
+  std::string_view group = parts.group, bare = parts.version;
   if (version.empty()) {
     errors.Required(path.Child("apiVersion"));
-  } else if (bare.find('/') != bare.npos) {
+  } else if (!parts.IsValid()) {
     errors.Invalid(path.Child("apiVersion"), version, "unexpected GroupVersion string: " + std::string(version));
   } else {
     object::Messages of_group = group.empty() ? object::Messages() : object::IsDNS1123Subdomain(group);
-    if (!of_group.empty()) errors.Invalid(path.Child("apiVersion"), group, joined(of_group));
+    if (!of_group.empty()) errors.Invalid(path.Child("apiVersion"), group, Joined(of_group));
     object::Messages of_version = object::IsDNS1035Label(bare);
     if (bare.empty()) {
       errors.Invalid(path.Child("apiVersion"), version, "version must be specified");
     } else if (!of_version.empty()) {
-      errors.Invalid(path.Child("apiVersion"), bare, joined(of_version));
+      errors.Invalid(path.Child("apiVersion"), bare, Joined(of_version));
     }
   }
   if (name.empty()) return errors.Required(path.Child("kind"));
-  std::string lower(name);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  object::Messages messages = object::IsDNS1035Label(lower);
+  object::Messages messages = object::IsDNS1035Label(LowerCase(name));
   if (!messages.empty()) {
-    errors.Invalid(path.Child("kind"), name, "may have mixed case, but should otherwise match: " + joined(messages));
+    errors.Invalid(path.Child("kind"), name, "may have mixed case, but should otherwise match: " + Joined(messages));
   }
 }
 
@@ -159,17 +152,18 @@ void CheckPolicyConditions(const Value& policy, const Value& old, FieldErrors& e
   if (!same) CheckMatchConditions(spec.Get("matchConditions"), params, FieldPath("spec").Child("matchConditions"), errors);
 }
 
-void CheckValidatingPolicy(RuleContext& context, const Value& policy, const Value& old, FieldErrors& errors) {
-  FieldPath path("spec");
-  Value spec = policy.Get("spec"), match = spec.Get("matchConstraints");
+// What both sorts of policies say alike.
+void CheckPolicySpec(const Value& spec, const FieldPath& path, FieldErrors& errors) {
   RequireChoice(spec.Get("failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
   if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
-  if (!match) {
-    errors.Required(path.Child("matchConstraints"));
-  } else {
-    CheckMatchResources(match, path.Child("matchConstraints"), errors);
-    if (match.Get("resourceRules").empty()) errors.Required(path.Child("matchConstraints", "resourceRules"));
-  }
+  Value match = spec.Get("matchConstraints");
+  if (!match) return errors.Required(path.Child("matchConstraints"));
+  CheckMatchResources(match, path.Child("matchConstraints"), errors);
+  if (match.Get("resourceRules").empty()) errors.Required(path.Child("matchConstraints", "resourceRules"));
+}
+
+void CheckValidatingPolicy(RuleContext& context, const Value& policy, const Value& old, FieldErrors& errors) {
+  CheckPolicySpec(policy.Get("spec"), FieldPath("spec"), errors);
   CheckPolicyConditions(policy, old, errors);
   CheckValidatingExpressions(policy, errors);
   CheckMayUseParamKind(context, policy, old, errors);
@@ -200,20 +194,12 @@ void CheckValidatingPolicyUpdate(RuleContext& context, Value policy, Value old, 
 }
 
 void CheckMutatingPolicy(RuleContext& context, const Value& policy, const Value& old, FieldErrors& errors) {
-  FieldPath path("spec");
-  Value spec = policy.Get("spec"), match = spec.Get("matchConstraints");
-  RequireChoice(spec.Get("failurePolicy"), {"Fail", "Ignore"}, path.Child("failurePolicy"), errors);
-  if (Value kind = spec.Get("paramKind")) CheckParamKind(kind, path.Child("paramKind"), errors);
-  if (!match) {
-    errors.Required(path.Child("matchConstraints"));
-  } else {
-    CheckMatchResources(match, path.Child("matchConstraints"), errors);
-    if (match.Get("resourceRules").empty()) errors.Required(path.Child("matchConstraints", "resourceRules"));
-    FieldPath operations = path.Child("matchConstraints", "resourceRules", "operations");
-    for (const Value& rule : match.Get("resourceRules").items()) {
-      for (const Value& operation : rule.Get("operations").items()) {
-        CheckOneOf(operation.AsString(), {"*", "CONNECT", "CREATE", "UPDATE"}, operations, errors);
-      }
+  FieldPath path("spec"), operations = path.Child("matchConstraints", "resourceRules", "operations");
+  Value spec = policy.Get("spec");
+  CheckPolicySpec(spec, path, errors);
+  for (const Value& rule : spec.Get("matchConstraints").Get("resourceRules").items()) {
+    for (const Value& operation : rule.Get("operations").items()) {
+      CheckOneOf(operation.AsString(), {"*", "CONNECT", "CREATE", "UPDATE"}, operations, errors);
     }
   }
   CheckPolicyConditions(policy, old, errors);

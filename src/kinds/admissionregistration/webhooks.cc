@@ -16,38 +16,12 @@ struct WebhookRules {
   SelectorRules selectors;
 };
 
-std::string Joined(const object::Messages& messages) {
-  std::string text;
-  for (const std::string& message : messages) text += (text.empty() ? "" : ",") + message;
-  return text;
-}
-
 void CheckFullyQualifiedName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   if (name.empty()) return errors.Required(path);
   object::Messages messages = object::IsDNS1123Subdomain(name);
   if (!messages.empty()) return errors.Invalid(path, name, Joined(messages));
   if (std::ranges::count(name, '.') < 2) {
     errors.Invalid(path, name, "should be a domain with at least three segments separated by dots");
-  }
-}
-
-void CheckService(const Value& service, const FieldPath& path, FieldErrors& errors) {
-  if (service.Get("name").AsString().empty()) errors.Required(path.Child("name"));
-  if (service.Get("namespace").AsString().empty()) errors.Required(path.Child("namespace"));
-  int64_t port = service.Get("port").AsInt();
-  object::Messages messages = object::IsValidPortNum(port);
-  if (!messages.empty()) errors.Invalid(path.Child("port"), port, "port is not valid: " + Joined(messages));
-  if (Value text = service.Get("path")) CheckWebhookPath(text.AsString(), path.Child("path"), errors);
-}
-
-void CheckClient(const Value& client, const FieldPath& path, FieldErrors& errors) {
-  Value url = client.Get("url"), service = client.Get("service");
-  if (static_cast<bool>(url) == static_cast<bool>(service)) {
-    errors.Required(path, "exactly one of url or service is required");
-  } else if (url) {
-    CheckWebhookUrl(url.AsString(), path.Child("url"), errors);
-  } else {
-    CheckService(service, path.Child("service"), errors);
   }
 }
 
@@ -76,7 +50,7 @@ void CheckHook(const Value& hook, const WebhookRules& rules, const FieldPath& pa
   if (Value policy = hook.Get("reinvocationPolicy")) {
     CheckOneOf(policy.AsString(), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"), errors);
   }
-  CheckClient(hook.Get("clientConfig"), path.Child("clientConfig"), errors);
+  CheckWebhookClient(hook.Get("clientConfig"), /*swapped=*/false, path.Child("clientConfig"), errors);
   if (!rules.same_conditions) CheckMatchConditions(hook.Get("matchConditions"), false, path.Child("matchConditions"), errors);
 }
 

@@ -7,6 +7,7 @@
 #include "homeostat/schema/conditions.h"
 #include "homeostat/schema/conform.h"
 #include "kinds/checks.h"
+#include "object/go_value.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -19,18 +20,6 @@ struct Found {
   std::string fault;
 };
 
-std::string_view GoKind(const Value& value) {
-  switch (value.kind()) {
-    case object::ValueKind::kBool: return "bool";
-    case object::ValueKind::kInt: return "int64";
-    case object::ValueKind::kDouble: return "float64";
-    case object::ValueKind::kList: return "[]interface {}";
-    case object::ValueKind::kObject: return "map[string]interface {}";
-    case object::ValueKind::kNull: return "<nil>";
-    default: return "string";
-  }
-}
-
 std::string Shown(const Value& value) {
   if (value.IsNull()) return "<nil>";
   return value.IsString() ? std::string(value.AsString()) : object::JsonText(value);
@@ -40,7 +29,7 @@ Found At(const Value& object, std::string_view path, bool wants_integer) {
   Value at = object;
   std::string walked;
   auto fault = [&](const Value& value, std::string_view expected) {
-    return walked + " accessor error: " + Shown(value) + " is of the type " + std::string(GoKind(value)) + ", expected " + std::string(expected);
+    return walked + " accessor error: " + Shown(value) + " is of the type " + std::string(object::GoTypeOf(value)) + ", expected " + std::string(expected);
   };
   for (std::string_view rest = path;;) {
     if (at.IsNull()) return {};

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "homeostat/base/text.h"
 #include "homeostat/schema/diff.h"
 #include "kinds/apiextensions/apiextensions.h"
 #include "kinds/apiextensions/definition_names.h"
@@ -15,18 +16,6 @@
 
 namespace homeostat::kinds {
 namespace {
-
-std::string Joined(const object::Messages& messages, std::string_view before = "") {
-  std::string text;
-  for (const std::string& message : messages) text += (text.empty() ? "" : ",") + message;
-  return std::string(before) + text;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return lower;
-}
 
 // Whether a part is the same in all versions: it then stands at the top of the spec.
 bool IsShared(const Value& versions, std::string_view part) {
@@ -40,9 +29,9 @@ void CheckLabel(std::string_view text, const FieldPath& path, FieldErrors& error
 }
 
 void CheckMixedCaseLabel(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  object::Messages messages = object::IsDNS1035Label(Lower(text));
+  object::Messages messages = object::IsDNS1035Label(LowerCase(text));
   if (!text.empty() && !messages.empty()) {
-    errors.Invalid(path, text, Joined(messages, "may have mixed case, but should otherwise match: "));
+    errors.Invalid(path, text, "may have mixed case, but should otherwise match: " + Joined(messages));
   }
 }
 
@@ -273,23 +262,6 @@ void CheckReviewVersions(const Value& reviews, bool any, const FieldPath& path, 
   if (!known && !any) errors.Invalid(path, reviews, "must include at least one of v1, v1beta1");
 }
 
-void CheckConversionClient(const Value& client, const FieldPath& path, FieldErrors& errors) {
-  if (!client) return errors.Required(path, "required when strategy is set to Webhook");
-  Value url = client.Get("url"), service = client.Get("service");
-  if (static_cast<bool>(url) == static_cast<bool>(service)) {
-    return errors.Required(path, "exactly one of url or service is required");
-  }
-  if (url) return CheckWebhookUrl(url.AsString(), path.Child("url"), errors);
-  FieldPath at = path.Child("service");
-  // Upstream mixes up which of the two is missing.
-  if (service.Get("namespace").AsString().empty()) errors.Required(at.Child("name"));
-  if (service.Get("name").AsString().empty()) errors.Required(at.Child("namespace"));
-  int64_t port = service.Get("port").AsInt();
-  object::Messages messages = object::IsValidPortNum(port);
-  if (!messages.empty()) errors.Invalid(at.Child("port"), port, "port is not valid: " + Joined(messages));
-  if (Value text = service.Get("path")) CheckWebhookPath(text.AsString(), at.Child("path"), errors);
-}
-
 void CheckConversion(const Value& conversion, const Value& old, const FieldPath& path, FieldErrors& errors) {
   if (!conversion) return;
   std::string_view strategy = conversion.Get("strategy").AsString();
@@ -301,7 +273,8 @@ void CheckConversion(const Value& conversion, const Value& old, const FieldPath&
     if (!reviews.empty()) errors.Forbidden(reviews_path, "should not be set when strategy is not set to Webhook");
     return;
   }
-  CheckConversionClient(client, client_path, errors);
+  if (client) CheckWebhookClient(client, /*swapped=*/true, client_path, errors);
+  else errors.Required(client_path, "required when strategy is set to Webhook");
   Value old_reviews = old.Path({"webhook", "conversionReviewVersions"});
   bool odd_before = !old_reviews.empty() && std::ranges::none_of(old_reviews.items(), [](const Value& version) {
     return IsOneOf(version.AsString(), {"v1", "v1beta1"});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "homeostat/base/text.h"
 #include "kinds/apiextensions/custom_resource.h"
 #include "kinds/checks.h"
 
@@ -85,9 +86,7 @@ void CheckResource(const Value& object, const FieldPath& path, FieldErrors& erro
   }
   if (const object::Member* kind = object.Find("kind")) {
     std::string_view text = kind->value.AsString();
-    std::string lower(text);
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    object::Messages messages = object::IsDNS1035Label(lower);
+    object::Messages messages = object::IsDNS1035Label(LowerCase(text));
     if (!kind->value.IsString()) errors.Invalid(path.Child("kind"), kind->value, "must be a string");
     else if (text.empty()) errors.Invalid(path.Child("kind"), text, "must not be empty");
     else if (!messages.empty()) {

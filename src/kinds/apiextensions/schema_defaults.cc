@@ -39,13 +39,17 @@ class DefaultRules {
     }
   }
 
+  // No default seen so far has unknown fields.
+  bool is_pruned() const { return is_pruned_; }
+
  private:
   void Check(const Value& fallback, const schema::Type* type, const schema::Condition& condition, bool resource, bool in_metadata,
              const FieldPath& path) {
     object::Arena arena;
     if (!in_metadata && type != nullptr) {
-      if (require_pruned_ && !object::Equal(schema::Prune(arena, *type, fallback), fallback)) {
-        errors_.Invalid(path, fallback, "must not have unknown fields");
+      if (!object::Equal(schema::Prune(arena, *type, fallback), fallback)) {
+        is_pruned_ = false;
+        if (require_pruned_) errors_.Invalid(path, fallback, "must not have unknown fields");
       }
       schema::ConformReport report;
       report.collect = false;
@@ -58,18 +62,20 @@ class DefaultRules {
     schema::CheckConditions(condition, fallback, path, errors_);
   }
 
-  bool require_pruned_;
+  bool require_pruned_, is_pruned_ = true;
   FieldErrors& errors_;
 };
 
 }  // namespace
 
-void CheckDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors& errors) {
+bool CheckDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors& errors) {
   bool any = schema::AnySchema(schema, [](const Value& part) { return static_cast<bool>(part.Get("default")); });
-  if (!any) return;
+  if (!any) return true;
   auto compiled = schema::StructuralSchema::Compile(
       schema, nullptr, {.object_meta = &api::meta::v1::ObjectMeta::SchemaType(), .name = {}, .go_name = {}});
-  DefaultRules(require_pruned, errors).Walk(schema, &compiled->type(), compiled->condition(), true, false, path);
+  DefaultRules rules(require_pruned, errors);
+  rules.Walk(schema, &compiled->type(), compiled->condition(), true, false, path);
+  return rules.is_pruned();
 }
 
 }  // namespace homeostat::kinds

@@ -46,16 +46,14 @@ class Parts {
     MapType(schema, path);
     ListType(schema, path);
     MapKeys(schema, path);
-    if (options_.require_map_keys) FixedKeys(schema, path);
+    if (options_.require_map_keys) CheckFixedKeys(schema, path, errors_);
     Rules(schema, path);
   }
 
  private:
   void Supported(const Value& schema, const Place& place, const FieldPath& path) {
     std::string_view type = schema.Get("type").AsString();
-    if (options_.require_known_types && !type.empty() && !IsOneOf(type, {"array", "boolean", "integer", "number", "object", "string"})) {
-      errors_.NotSupportedText(path.Child("type"), type, {"array", "boolean", "integer", "number", "object", "string"});
-    }
+    if (options_.require_known_types) CheckKnownType(schema, path, errors_);
     if (IsSet(schema.Get("default")) && !place.allow_defaults) {
       std::string detail = "must not be set";
       if (!place.no_defaults_reason.empty()) detail += " " + place.no_defaults_reason;
@@ -136,21 +134,12 @@ class Parts {
   }
 
   void ListType(const Value& schema, const FieldPath& path) {
-    Value list_type = schema.Get("x-kubernetes-list-type"), items = schema.Get("items");
+    Value list_type = schema.Get("x-kubernetes-list-type");
     if (!IsSet(list_type)) return;
-    constexpr std::string_view kAtomic = "must be atomic as item of a list with x-kubernetes-list-type=set";
     if (schema.Get("type").AsString() != "array") {
       WantType(schema, "array", "x-kubernetes-list-type", path);
-    } else if (options_.require_atomic_sets && list_type.AsString() == "set" && items.IsObject()) {
-      std::string_view type = items.Get("type").AsString();
-      Value inner = items.Get("x-kubernetes-list-type");
-      BadValue shown = IsSet(inner) ? BadValue(inner.AsString()) : BadValue::Null();
-      if (type == "array" && IsSet(inner) && inner.AsString() != "atomic") {
-        errors_.Invalid(path.Child("items", "x-kubernetes-list-type"), shown, kAtomic);
-      }
-      if (type == "object" && items.Get("x-kubernetes-map-type").AsString() != "atomic") {
-        errors_.Invalid(path.Child("items", "x-kubernetes-map-type"), shown, kAtomic);
-      }
+    } else if (options_.require_atomic_sets) {
+      CheckAtomicItems(schema, path, errors_);
     }
     if (!IsOneOf(list_type.AsString(), {"atomic", "set", "map"})) {
       errors_.NotSupportedText(path.Child("x-kubernetes-list-type"), list_type.AsString(), {"atomic", "set", "map"});
@@ -187,31 +176,6 @@ class Parts {
       }
       if (!seen.insert(key.AsString()).second) {
         errors_.Invalid(path.Child("x-kubernetes-list-map-keys"), keys, "must not contain duplicate entries");
-      }
-    }
-  }
-
-  // Every item of a map has its keys.
-  void FixedKeys(const Value& schema, const FieldPath& path) {
-    Value items = schema.Get("items");
-    std::string_view list_type = schema.Get("x-kubernetes-list-type").AsString();
-    if (!items.IsObject() || !IsOneOf(list_type, {"set", "map"})) return;
-    if (items.Get("nullable").AsBool()) {
-      errors_.Forbidden(path.Child("items", "nullable"), "cannot be nullable when x-kubernetes-list-type is " + std::string(list_type));
-    }
-    if (list_type != "map") return;
-    Value required = items.Get("required");
-    for (const Value& key : schema.Get("x-kubernetes-list-map-keys").items()) {
-      const Member* property = items.Get("properties").Find(key.AsString());
-      if (property == nullptr) continue;
-      FieldPath at = path.Child("items", "properties").Key(key.AsString());
-      bool is_required = std::ranges::any_of(required.items(), [&](const Value& name) { return name.AsString() == key.AsString(); });
-      if (!is_required && !IsSet(property->value.Get("default"))) {
-        errors_.Required(at.Child("default"),
-                         "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property");
-      }
-      if (property->value.Get("nullable").AsBool()) {
-        errors_.Forbidden(at.Child("nullable"), "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
       }
     }
   }
@@ -253,6 +217,53 @@ class Parts {
 };
 
 }  // namespace
+
+void CheckKnownType(const Value& part, const FieldPath& path, FieldErrors& errors) {
+  static const std::initializer_list<std::string_view> kTypes = {"array", "boolean", "integer", "number", "object", "string"};
+  std::string_view type = part.Get("type").AsString();
+  if (!type.empty() && !IsOneOf(type, kTypes)) errors.NotSupportedText(path.Child("type"), type, kTypes);
+}
+
+// Items of sets are compared whole.
+void CheckAtomicItems(const Value& part, const FieldPath& path, FieldErrors& errors) {
+  constexpr std::string_view kAtomic = "must be atomic as item of a list with x-kubernetes-list-type=set";
+  Value items = part.Get("items");
+  if (part.Get("x-kubernetes-list-type").AsString() != "set" || !items.IsObject()) return;
+  std::string_view type = items.Get("type").AsString();
+  Value inner = items.Get("x-kubernetes-list-type");
+  BadValue shown = IsSet(inner) ? BadValue(inner.AsString()) : BadValue::Null();
+  if (type == "array" && IsSet(inner) && inner.AsString() != "atomic") {
+    errors.Invalid(path.Child("items", "x-kubernetes-list-type"), shown, kAtomic);
+  }
+  if (type == "object" && items.Get("x-kubernetes-map-type").AsString() != "atomic") {
+    errors.Invalid(path.Child("items", "x-kubernetes-map-type"), shown, kAtomic);
+  }
+}
+
+// Every item of a map has its keys.
+void CheckFixedKeys(const Value& part, const FieldPath& path, FieldErrors& errors) {
+  Value items = part.Get("items");
+  std::string_view list_type = part.Get("x-kubernetes-list-type").AsString();
+  if (!items.IsObject() || !IsOneOf(list_type, {"set", "map"})) return;
+  if (items.Get("nullable").AsBool()) {
+    errors.Forbidden(path.Child("items", "nullable"), "cannot be nullable when x-kubernetes-list-type is " + std::string(list_type));
+  }
+  if (list_type != "map") return;
+  Value required = items.Get("required");
+  for (const Value& key : part.Get("x-kubernetes-list-map-keys").items()) {
+    const Member* property = items.Get("properties").Find(key.AsString());
+    if (property == nullptr) continue;
+    FieldPath at = path.Child("items", "properties").Key(key.AsString());
+    bool is_required = std::ranges::any_of(required.items(), [&](const Value& name) { return name.AsString() == key.AsString(); });
+    if (!is_required && !IsSet(property->value.Get("default"))) {
+      errors.Required(at.Child("default"),
+                       "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property");
+    }
+    if (property->value.Get("nullable").AsBool()) {
+      errors.Forbidden(at.Child("nullable"), "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
+    }
+  }
+}
 
 void CheckSchemaParts(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors) {
   Parts(options, errors).Check(schema, true, Place(), path);

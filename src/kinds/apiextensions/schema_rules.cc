@@ -54,51 +54,24 @@ void CheckRootOfStatus(const Value& schema, const FieldPath& path, FieldErrors& 
   }
 }
 
-bool IsNonAtomicSet(const Value& schema) {
-  Value items = schema.Get("items");
-  if (schema.Get("x-kubernetes-list-type").AsString() != "set" || !items.IsObject()) return false;
-  std::string_view type = items.Get("type").AsString();
-  Value list_type = items.Get("x-kubernetes-list-type");
-  if (type == "array") return list_type && list_type.AsString() != "atomic";
-  return type == "object" && items.Get("x-kubernetes-map-type").AsString() != "atomic";
-}
-
-bool IsListed(const Value& list, std::string_view text) {
-  return std::ranges::any_of(list.items(), [&](const Value& item) { return item.AsString() == text; });
-}
-
-bool HasLooseMapKeys(const Value& schema) {
-  Value items = schema.Get("items");
-  std::string_view list_type = schema.Get("x-kubernetes-list-type").AsString();
-  if (!items.IsObject() || (list_type != "set" && list_type != "map")) return false;
-  if (items.Get("nullable").AsBool()) return true;
-  return list_type == "map" && std::ranges::any_of(schema.Get("x-kubernetes-list-map-keys").items(), [&](const Value& key) {
-    const Member* property = items.Get("properties").Find(key.AsString());
-    if (property == nullptr) return false;
-    bool fixed = IsListed(items.Get("required"), key.AsString()) || property->value.Get("default");
-    return !fixed || property->value.Get("nullable").AsBool();
-  });
-}
-
-bool IsKnownType(std::string_view type) { return IsOneOf(type, {"array", "boolean", "integer", "number", "object", "string"}); }
-
 }  // namespace
 
 SchemaRuleOptions OptionsOfOld(const Value& old) {
   SchemaRuleOptions options;
   for (const Value& version : old.Path({"spec", "versions"}).items()) {
     Value schema = version.Path({"schema", "openAPIV3Schema"});
-    auto none = [&](const std::function<bool(const Value&)>& wrong) { return !schema::AnySchema(schema, wrong); };
-    options.require_atomic_sets = options.require_atomic_sets && none(IsNonAtomicSet);
-    options.require_map_keys = options.require_map_keys && none(HasLooseMapKeys);
-    options.require_known_types = options.require_known_types && none([](const Value& part) {
-      std::string_view type = part.Get("type").AsString();
-      return !type.empty() && !IsKnownType(type);
-    });
-    FieldErrors loose, strict;
-    CheckDefaults(schema, false, FieldPath(), loose);
-    CheckDefaults(schema, true, FieldPath(), strict);
-    if (strict.size() > loose.size()) options.require_pruned_defaults = false;
+    auto keeps = [&](void (*check)(const Value&, const FieldPath&, FieldErrors&)) {
+      return !schema::AnySchema(schema, [check](const Value& part) {
+        FieldErrors found;
+        check(part, FieldPath(), found);
+        return !found.empty();
+      });
+    };
+    options.require_atomic_sets = options.require_atomic_sets && keeps(CheckAtomicItems);
+    options.require_map_keys = options.require_map_keys && keeps(CheckFixedKeys);
+    options.require_known_types = options.require_known_types && keeps(CheckKnownType);
+    FieldErrors others;
+    if (!CheckDefaults(schema, false, FieldPath(), others)) options.require_pruned_defaults = false;
   }
   return options;
 }

@@ -3,6 +3,8 @@
 #include <set>
 
 #include "homeostat/api/apps/v1.h"
+#include "homeostat/base/text.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/diff.h"
 #include "kinds/apps/apps.h"
 #include "kinds/cells.h"
@@ -209,12 +211,10 @@ void CheckRevisionUpdate(RuleContext&, Value revision, Value old, FieldErrors& e
 Value RevisionCell(object::Arena& arena, std::string_view, Value revision, WallTime) {
   for (const Value& owner : revision.Path({"metadata", "ownerReferences"}).items()) {
     if (!owner.Get("controller").AsBool()) continue;
-    std::string_view version = owner.Get("apiVersion").AsString();
-    size_t slash = version.find('/');
+    std::string_view group = schema::ParseApiVersion(owner.Get("apiVersion").AsString()).group;
     std::string text(owner.Get("kind").AsString());
-    if (slash != version.npos) text += "." + std::string(version.substr(0, slash));
-    std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return TextCell(arena, text + "/" + std::string(owner.Get("name").AsString()));
+    if (!group.empty()) text += "." + std::string(group);
+    return TextCell(arena, LowerCase(text) + "/" + std::string(owner.Get("name").AsString()));
   }
   return Value::StringRef("<none>");
 }

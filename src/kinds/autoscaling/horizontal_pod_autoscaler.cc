@@ -6,6 +6,7 @@
 #include "homeostat/api/autoscaling/v2.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/quantity.h"
+#include "homeostat/schema/api_version.h"
 #include "kinds/autoscaling/autoscaling.h"
 #include "kinds/cells.h"
 #include "kinds/core/resource_checks.h"
@@ -24,10 +25,9 @@ struct ReferenceRules {
 // What is wrong with a reference's apiVersion, or "".
 std::string VersionFault(std::string_view version, ReferenceRules rules) {
   if (rules.any_version) return "";
-  size_t slash = version.find('/');
-  if (slash != version.npos && version.find('/', slash + 1) != version.npos) return "unexpected GroupVersion string: " + std::string(version);
-  bool grouped = slash != version.npos && slash > 0;
-  return grouped || rules.no_group ? "" : "apiVersion must specify API group";
+  schema::GroupVersion parts = schema::ParseApiVersion(version);
+  if (!parts.IsValid()) return "unexpected GroupVersion string: " + std::string(version);
+  return !parts.group.empty() || rules.no_group ? "" : "apiVersion must specify API group";
 }
 
 void CheckReference(const Value& reference, ReferenceRules rules, const FieldPath& path, FieldErrors& errors) {

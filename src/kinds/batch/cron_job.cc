@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "homeostat/api/batch/v1.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/cron_schedule.h"
 #include "kinds/batch/batch.h"
 #include "kinds/group_checks.h"
@@ -44,9 +45,7 @@ void CheckTimeZone(const Value& zone, const FieldPath& path, FieldErrors& errors
     if (slash == rest.npos) break;
     rest.remove_prefix(slash + 1);
   }
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  if (lower == "local") {
+  if (EqualsIgnoreCase(name, "local")) {
     refuse("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
   }
   if (name.contains("..")) return refuse("time: invalid location name");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "homeostat/base/text.h"
 #include "homeostat/object/quantity.h"
 
 namespace homeostat::kinds {
@@ -29,12 +30,6 @@ std::optional<Subscripted> SplitSubscript(std::string_view field_path) {
   size_t open = field_path.substr(0, field_path.size() - 2).find("['");
   if (open == field_path.npos || open == 0) return std::nullopt;
   return Subscripted{field_path.substr(0, open), field_path.substr(open + 2, field_path.size() - open - 4)};
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
 }
 
 // Why a reference can't be followed at all; empty if it can.
@@ -129,7 +124,7 @@ void CheckFieldRef(const Value& reference, FieldRefUse use, const FieldPath& pat
   }
   if (auto subscripted = SplitSubscript(field_path)) {
     bool annotation = subscripted->path == "metadata.annotations";
-    std::string key = annotation ? Lower(subscripted->key) : std::string(subscripted->key);
+    std::string key = annotation ? LowerCase(subscripted->key) : std::string(subscripted->key);
     return CheckQualifiedName(key, path, errors);
   }
   if (field_path == "spec.host") field_path = "spec.nodeName";

@@ -201,8 +201,7 @@ void CheckSecretRef(const Value& source, const SourceContext& context, const Fie
 
 void CheckFlex(const Value& source, const SourceContext&, const FieldPath& path, FieldErrors& errors) {
   for (const object::Member& option : source.Get("options").members()) {
-    std::string ns = "." + std::string(option.name().substr(0, option.name().find('/')));
-    for (char& c : ns) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    std::string ns = "." + LowerCase(option.name().substr(0, option.name().find('/')));
     if (ns.ends_with(".kubernetes.io") || ns.ends_with(".k8s.io")) {
       errors.Invalid(path.Child("options").Key(option.name()), option.name(), "kubernetes.io and k8s.io namespaces are reserved");
     }
@@ -402,9 +401,7 @@ void CheckDownwardFile(const Value& file, const FieldPath& path, FieldErrors& er
 void CheckCsiDriverName(std::string_view driver, const FieldPath& path, FieldErrors& errors) {
   if (driver.empty()) return errors.Required(path);
   if (driver.size() > 63) errors.TooLong(path, 63);
-  std::string lower(driver);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  AddInvalid(errors, path, driver, object::IsDNS1123Subdomain(lower));
+  AddInvalid(errors, path, driver, object::IsDNS1123Subdomain(LowerCase(driver)));
 }
 
 Volumes CheckVolumes(const Value& volumes, std::string_view pod_name, const FieldPath& path, const PodRules& rules, FieldErrors& errors) {

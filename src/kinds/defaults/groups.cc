@@ -177,8 +177,7 @@ Value DefaultDefinition(Arena& arena, const Value& definition) {
         std::string kind(names.Get("kind").AsString());
         if (kind.empty()) return;
         names.Fill("listKind", Value::String(arena, kind + "List"));
-        for (char& c : kind) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        names.Fill("singular", Value::String(arena, kind));
+        names.Fill("singular", Value::String(arena, LowerCase(kind)));
       });
     });
     if (!edit.Get("status").Get("storedVersions").empty()) return;

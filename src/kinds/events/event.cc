@@ -117,12 +117,6 @@ Value Convert(object::Arena& arena, Value event, const schema::Kind& from, const
   });
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return lower;
-}
-
 std::string FirstSeen(const Value& event, WallTime now) {
   Value first = event.Get("firstTimestamp");
   return Since(first ? first : event.Get("eventTime"), now);
@@ -155,7 +149,7 @@ Value Cell(object::Arena& arena, std::string_view cell, Value event, WallTime no
   if (cell == "source") return TextCell(arena, Source(event));
   if (cell == "object") {
     Value about = event.Get("involvedObject");
-    std::string text = Lower(about.Get("kind").AsString());
+    std::string text = LowerCase(about.Get("kind").AsString());
     std::string_view name = about.Get("name").AsString();
     return TextCell(arena, name.empty() ? text : text + "/" + std::string(name));
   }

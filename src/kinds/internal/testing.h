@@ -14,6 +14,7 @@
 #include "homeostat/api/registry.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/defaults.h"
 #include "homeostat/schema/json_encoder.h"
@@ -67,9 +68,7 @@ class TestClaims : public Claims {
 
  private:
   static const Pool& Find(std::string_view name) {
-    for (const Pool* pool : AllPools()) {
-      if (pool->name() == name) return *pool;
-    }
+    if (const Pool* pool = FindPool(name)) return *pool;
     ADD_FAILURE() << "no pool " << name;
     abort();
   }
@@ -133,10 +132,7 @@ class BehaviourTest : public testing::Test {
 
  private:
   static const schema::Kind& KindOf(const Value& object) {
-    std::string_view api_version = object.Get("apiVersion").AsString();
-    size_t slash = api_version.find('/');
-    std::string_view group = slash == api_version.npos ? std::string_view() : api_version.substr(0, slash);
-    std::string_view version = slash == api_version.npos ? api_version : api_version.substr(slash + 1);
+    auto [group, version] = schema::ParseApiVersion(object.Get("apiVersion").AsString());
     const schema::Kind* kind = api::FindKind(group, version, object.Get("kind").AsString());
     if (kind == nullptr) {
       ADD_FAILURE() << "no such kind: " << object::JsonText(object);

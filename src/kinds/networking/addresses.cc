@@ -3,6 +3,7 @@
 #include <string>
 
 #include "homeostat/api/networking/v1.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/ip.h"
 #include "kinds/cells.h"
 #include "kinds/group_checks.h"
@@ -43,7 +44,7 @@ Value AddressCell(object::Arena& arena, std::string_view, Value address, WallTim
   if (!parent) return Value::StringRef("<none>");
   std::string text(parent.Get("resource").AsString());
   if (std::string_view group = parent.Get("group").AsString(); !group.empty()) text += "." + std::string(group);
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  text = LowerCase(text);
   if (std::string_view ns = parent.Get("namespace").AsString(); !ns.empty()) text += "/" + std::string(ns);
   return TextCell(arena, text + "/" + std::string(parent.Get("name").AsString()));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "homeostat/api/storage/v1.h"
+#include "homeostat/base/text.h"
 #include "homeostat/schema/diff.h"
 #include "kinds/cells.h"
 #include "kinds/core/pod_warnings.h"
@@ -21,9 +22,7 @@ constexpr std::string_view kOldDefaultAnnotation = "storageclass.beta.kubernetes
 
 void CheckProvisioner(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   if (name.empty()) return errors.Required(path);
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  CheckQualifiedName(lower, path, errors);
+  CheckQualifiedName(LowerCase(name), path, errors);
 }
 
 void CheckParameters(const Value& parameters, bool allow_empty, FieldErrors& errors) {

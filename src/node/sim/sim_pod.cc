@@ -6,6 +6,7 @@
 
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/base/hash.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
 
 namespace homeostat::node::sim {
@@ -353,8 +354,7 @@ std::string FullImageName(std::string_view image) {
 
 std::string ImageId(std::string_view image) {
   std::string name = FullImageName(image);
-  std::string digest = Sha256Hex(name);
-  for (char& c : digest) c = static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
+  std::string digest = LowerCase(Sha256Hex(name));
   size_t end = std::min(name.find('@'), name.find(':', name.rfind('/')));
   return name.substr(0, end) + "@sha256:" + digest;
 }

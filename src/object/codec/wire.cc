@@ -175,11 +175,6 @@ void AppendLengthField(std::string& out, uint32_t field, std::string_view bytes)
   out.append(bytes);
 }
 
-void AppendFixed64Field(std::string& out, uint32_t field, uint64_t value) {
-  AppendTag(out, field, WireType::kFixed64);
-  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
 WireWriter::WireWriter(size_t expected_bytes) : buffer_(expected_bytes, '\0'), start_(expected_bytes) {}
 
 void WireWriter::MakeRoom(size_t bytes) {

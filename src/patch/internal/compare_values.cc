@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "homeostat/object/member_lookup.h"
+#include "homeostat/object/member_order.h"
 
 namespace homeostat::patch::internal {
 
@@ -53,14 +54,6 @@ int CompareLists(const Value& a, const Value& b) {
   return Order(a.size(), b.size());
 }
 
-std::vector<const Member*> SortedByName(const Value& object) {
-  std::vector<const Member*> sorted;
-  sorted.reserve(object.size());
-  for (const Member& member : object.members()) sorted.push_back(&member);
-  std::sort(sorted.begin(), sorted.end(), [](const Member* a, const Member* b) { return a->name() < b->name(); });
-  return sorted;
-}
-
 int CompareMembers(const Member& a, const Member& b) {
   bool same_name = a.name_data == b.name_data && a.name_size == b.name_size;
   if (int order = same_name ? 0 : a.name().compare(b.name()); order != 0) return order < 0 ? -1 : 1;
@@ -83,7 +76,7 @@ int CompareObjects(const Value& a, const Value& b) {
     }
     return Order(a.size(), b.size());
   }
-  std::vector<const Member*> left = SortedByName(a), right = SortedByName(b);
+  std::vector<const Member*> left = object::SortedByName(a), right = object::SortedByName(b);
   for (size_t i = 0; i < shared; ++i) {
     if (int order = CompareMembers(*left[i], *right[i]); order != 0) return order;
   }

@@ -1,7 +1,7 @@
 #include "patch/internal/strategic_errors.h"
 
 #include "homeostat/base/text.h"
-#include "patch/internal/go_value.h"
+#include "object/go_value.h"
 
 namespace homeostat::patch::internal {
 
@@ -12,10 +12,10 @@ using schema::Type;
 
 namespace {
 
-constexpr GoNumbers kNumbers = GoNumbers::kIntegers;
+constexpr object::GoNumbers kNumbers = object::GoNumbers::kIntegers;
 
 std::string ReceivedType(const Value& value) {
-  return value ? std::string(GoDynamicType(value, kNumbers)) : "%!s(<nil>)";
+  return value ? std::string(object::GoTypeOf(value, kNumbers)) : "%!s(<nil>)";
 }
 
 // reflect.Kind of what Go holds a value of the form in.
@@ -75,13 +75,6 @@ std::string_view StructName(const Type& type) {
   }
 }
 
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool SameButForCase(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return Lower(x) == Lower(y); });
-}
-
 }  // namespace
 
 Status BadPrimitiveList() { return BadRequestError("invalid patch format of primitive list"); }
@@ -94,11 +87,11 @@ Status NoListOfLists() {
 }
 
 Status NoMergeKey(const Value& item, std::string_view merge_key) {
-  return Other("map: " + GoText(item, kNumbers) + " does not contain declared merge key: " + std::string(merge_key));
+  return Other("map: " + object::GoText(item, kNumbers) + " does not contain declared merge key: " + std::string(merge_key));
 }
 
 Status BadDirective(const Value& directive, const Value& in) {
-  return Other("unknown patch type: " + GoStringText(directive, kNumbers) + " in map: " + GoText(in, kNumbers));
+  return Other("unknown patch type: " + object::GoStringText(directive, kNumbers) + " in map: " + object::GoText(in, kNumbers));
 }
 
 Status NotAList(const Value& found) {
@@ -117,7 +110,7 @@ const Field* LookUpField(const Type& type, std::string_view name, Status& status
   }
   if (const Field* exact = type.FindField(name)) return exact;
   for (const Field& field : type.fields) {
-    if (SameButForCase(field.name, name)) return &field;
+    if (EqualsIgnoreCase(field.name, name)) return &field;
   }
   status = Other("unable to find api field in struct " + std::string(StructName(type)) + " for the json field " +
                  GoQuote(name));
@@ -134,12 +127,12 @@ bool SameKinds(std::span<const Value> first, std::span<const Value> second, Stat
     status = NoListOfLists();
     return false;
   }
-  std::string_view kind = GoDynamicType(*example, kNumbers);
+  std::string_view kind = object::GoTypeOf(*example, kNumbers);
   for (std::span<const Value> items : {first, second}) {
     for (const Value& item : items) {
-      if (item && GoDynamicType(item, kNumbers) == kind) continue;
-      status = Other("list element types are not identical: [" + GoText(Value::List(first), kNumbers) + " " +
-                     GoText(Value::List(second), kNumbers) + "]");
+      if (item && object::GoTypeOf(item, kNumbers) == kind) continue;
+      status = Other("list element types are not identical: [" + object::GoText(Value::List(first), kNumbers) + " " +
+                     object::GoText(Value::List(second), kNumbers) + "]");
       return false;
     }
   }

@@ -42,7 +42,6 @@ class Structure {
   // The type of a map's entry or a struct's field; undeclared if there is none of that name.
   Child MapChild(const object::Member& member) const;
   Child MapChild(std::string_view name) const;
-  bool IsNamedField(std::string_view name) const { return named_fields_ && type_->FieldIndex(name) >= 0; }
 
   // Entries may be anything and so may theirs, and no field is named: nothing is known of such a map.
   bool IsFreeForm() const { return parts_ == (kScalarPart | kListPart | kMapPart) ? !map_atomic_ : free_form_; }

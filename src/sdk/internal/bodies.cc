@@ -10,6 +10,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/object/packed.h"
 #include "homeostat/object/wire.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
@@ -34,9 +35,7 @@ Value AddTypeMeta(object::Arena& arena, const BodyType& type, const Value& objec
 // The type that the object's own names stand for.
 Result<const schema::Type*> ResolveType(const BodyType& expected, std::string_view api_version, std::string_view kind) {
   if (kind.empty() || (kind == expected.gvk.kind && api_version == expected.gvk.ApiVersion())) return expected.type;
-  size_t slash = api_version.find('/');
-  std::string_view group = slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
-  std::string_view version = slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+  auto [group, version] = schema::ParseApiVersion(api_version);
   const schema::Type* type = api::FindTypeOfKind(group, version, kind);
   if (type == nullptr) {
     return Fail(SystemError("the server answered with an unknown kind \"" + std::string(kind) + "\" in version \"" +

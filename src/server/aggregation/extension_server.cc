@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "callout/service_location.h"
+#include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
 #include "server/aggregation/openapi_merge.h"
 #include "server/aggregation/remote_discovery.h"
@@ -42,9 +43,7 @@ std::string HeaderKey(std::string_view text) {
 
 bool IsIdentityField(std::string_view name) {
   static constexpr std::string_view kPrefix = "x-remote-";
-  if (name.size() < kPrefix.size()) return false;
-  for (size_t i = 0; i < kPrefix.size(); ++i) if (std::tolower(static_cast<unsigned char>(name[i])) != kPrefix[i]) return false;
-  return true;
+  return EqualsIgnoreCase(name.substr(0, kPrefix.size()), kPrefix);
 }
 
 Task<Result<ExtensionServer::Fetched>> FetchFrom(std::shared_ptr<http::Client> client, http::Request request, size_t limit) {

@@ -5,6 +5,7 @@
 
 #include "homeostat/base/ids.h"
 #include "homeostat/object/json.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
 #include "server/custom/converted.h"
@@ -18,8 +19,6 @@ constexpr size_t kBatchBytes = 8 << 20;
 constexpr size_t kKeptBytes = 16 << 20;
 constexpr size_t kViewOverhead = 512;
 constexpr Duration kTimeout = std::chrono::seconds(30);
-
-std::string Describe(const schema::Kind& kind) { return kind.gvk.ApiVersion() + ", Kind=" + std::string(kind.gvk.kind); }
 
 // As it is sent: without a resourceVersion, as it is stored.
 std::string JsonOf(object::Arena& arena, const Conversion::Item& item) {
@@ -70,7 +69,7 @@ Task<Result<void>> Conversion::ConvertBatch(callout::Caller& caller, std::span<c
                                             std::vector<object::OwnedValue>& out) {
   auto document = std::make_shared<object::Document>();
   object::Arena& arena = document->arena();
-  std::string what = "conversion webhook for " + Describe(*items.front().kind);
+  std::string what = "conversion webhook for " + schema::KindText(items.front().kind->gvk);
   auto fail = [&](std::string_view how, const Status& error) { return Fail(Status(500, "", what + std::string(how) + error.message())); };
   std::vector<std::string> objects;
   for (const Item& item : items) objects.push_back(JsonOf(arena, item));
@@ -135,7 +134,7 @@ Task<Result<void>> Conversion::MakeViews(callout::Caller& caller, std::span<cons
   for (const cache::EntryPtr& entry : entries) {
     CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
     std::string_view api_version = document->root().Get("apiVersion").AsString();
-    const schema::Kind* written = find_kind_(api_version.substr(api_version.rfind('/') + 1));
+    const schema::Kind* written = find_kind_(schema::ParseApiVersion(api_version).version);
     if (written == nullptr) {
       co_return Fail(Status(500, "", "request to convert CR from an invalid group/version: " + std::string(api_version)));
     }

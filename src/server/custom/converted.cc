@@ -5,6 +5,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/schema/conform.h"
 #include "kinds/checks.h"
+#include "object/go_value.h"
 #include "server/metadata.h"
 
 namespace homeostat::server {
@@ -26,12 +27,12 @@ Result<void> CheckTexts(std::string_view field, const Value& answered, const Val
   if (!answered) return {};
   std::string name(field);
   if (!answered.IsObject()) {
-    return Fail(Fault("invalid metadata." + name + " of type " + std::string(callout::GoTypeOf(answered)) + " in converted object"));
+    return Fail(Fault("invalid metadata." + name + " of type " + std::string(object::GoTypeOf(answered)) + " in converted object"));
   }
   for (const object::Member& member : answered.members()) {
     if (member.value.IsString()) continue;
     return Fail(Fault("metadata." + name + "[" + std::string(member.name()) + "] must be a string, but is " +
-                      std::string(callout::GoTypeOf(member.value)) + " in converted object"));
+                      std::string(object::GoTypeOf(member.value)) + " in converted object"));
   }
   if (object::Equal(answered, original)) return {};
   schema::FieldErrors errors;
@@ -52,7 +53,7 @@ Result<Value> AnsweredMetadata(object::Arena& arena, const Value& original, cons
   const object::Member* member = converted.Find("metadata");
   if (member == nullptr) return Fail(Fault("missing metadata in converted object"));
   if (!member->value.IsObject()) {
-    return Fail(Fault("invalid metadata of type " + std::string(callout::GoTypeOf(member->value)) + " in converted object"));
+    return Fail(Fault("invalid metadata of type " + std::string(object::GoTypeOf(member->value)) + " in converted object"));
   }
   object::ObjectBuilder metadata(arena);
   for (std::string_view field : {"labels", "annotations"}) {

@@ -6,6 +6,7 @@
 #include "homeostat/base/hash.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "kinds/apiextensions/custom_resource.h"
 #include "kinds/apiextensions/object_rules.h"
@@ -273,8 +274,7 @@ Result<object::DocumentPtr> Definition::Decode(const Bytes& stored, uint64_t rev
   arena.Keep(shared_from_this());
   TRY_ASSIGN(Value untyped, object::ParseJson(arena, stored));
   std::string_view api_version = untyped.Get("apiVersion").AsString();
-  size_t slash = api_version.rfind('/');
-  const Version* written = FindVersion(slash == api_version.npos ? api_version : api_version.substr(slash + 1));
+  const Version* written = FindVersion(schema::ParseApiVersion(api_version).version);
   if (written == nullptr) return Fail(InternalError("request to convert CR from an invalid group/version: " + std::string(api_version)));
   schema::ConformReport report;
   report.collect = false;

@@ -1,3 +1,4 @@
+#include "homeostat/base/text.h"
 #include "server/subresources/proxy_html.h"
 
 #include <algorithm>
@@ -27,12 +28,6 @@ constexpr std::string_view kRaw[] = {"script", "style", "textarea", "title", "xm
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 bool IsLink(std::string_view element, std::string_view attribute) {
   for (const LinkAttributes& entry : kLinks) {
@@ -103,7 +98,7 @@ class Rewriter {
   void Tag() {
     size_t place = at_ + 1;
     while (place < page_.size() && !IsSpace(page_[place]) && page_[place] != '/' && page_[place] != '>') ++place;
-    std::string element = Lower(page_.substr(at_ + 1, place - at_ - 1));
+    std::string element = LowerCase(page_.substr(at_ + 1, place - at_ - 1));
     while (place < page_.size() && page_[place] != '>') place = Attribute(element, place);
     CopyTo(std::min(place + 1, page_.size()));
     if (std::ranges::find(kRaw, element) != std::end(kRaw)) CopyRaw(element);
@@ -115,7 +110,7 @@ class Rewriter {
     size_t name_at = place;
     ++place;  // a name may begin with anything
     while (place < page_.size() && !IsSpace(page_[place]) && page_[place] != '=' && page_[place] != '/' && page_[place] != '>') ++place;
-    std::string name = Lower(page_.substr(name_at, place - name_at));
+    std::string name = LowerCase(page_.substr(name_at, place - name_at));
     size_t sign = SkipSpace(place);
     if (sign >= page_.size() || page_[sign] != '=') return place;
     size_t value = SkipSpace(sign + 1);
@@ -143,7 +138,7 @@ class Rewriter {
     while (true) {
       size_t close = page_.find("</", place);
       if (close == page_.npos) return CopyTo(page_.size());
-      if (Lower(page_.substr(close + 2, element.size())) == element) return CopyTo(close);
+      if (LowerCase(page_.substr(close + 2, element.size())) == element) return CopyTo(close);
       place = close + 2;
     }
   }

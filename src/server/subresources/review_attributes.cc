@@ -54,30 +54,28 @@ void CheckSelector(const Value& selector, const FieldPath& path, void (*check)(c
   for (size_t i = 0; i < requirements.size(); ++i) check(requirements.At(i), path.Child("requirements").Index(i), errors);
 }
 
-// False: something of it was not understood.
-bool ReadFieldSelector(const Value& selector, std::vector<object::FieldRequirement>& out) {
+// What a selector asks for, whichever way it says so. `read` adds a requirement, if it is one that is understood. False: something
+// was not understood.
+template <class Selector, class Requirement>
+bool ReadSelector(const Value& selector, bool (*read)(const Value&, std::vector<Requirement>&), std::vector<Requirement>& out) {
   std::string_view raw = selector.Get("rawSelector").AsString();
   Value requirements = selector.Get("requirements");
   bool whole = true;
-  if (!raw.empty()) {
-    auto parsed = object::FieldSelector::Parse(raw);
+  if (!raw.empty() && requirements.empty()) {
+    auto parsed = Selector::Parse(raw);
     whole = parsed.has_value();
     if (parsed) out = parsed->requirements();
   }
-  if (!requirements.empty()) {
-    whole = true;
-    out.clear();
-  }
-  for (const Value& requirement : requirements.items()) {
-    std::string_view op = requirement.Get("operator").AsString();
-    Value values = requirement.Get("values");
-    if (!IsListed(op) || values.size() != 1) {
-      whole = false;
-      continue;
-    }
-    out.push_back({std::string(requirement.Get("key").AsString()), std::string(values.At(0).AsString()), op == "In"});
-  }
+  for (const Value& requirement : requirements.items()) whole = read(requirement, out) && whole;
   return whole;
+}
+
+bool ReadFieldRequirement(const Value& requirement, std::vector<object::FieldRequirement>& out) {
+  std::string_view op = requirement.Get("operator").AsString();
+  Value values = requirement.Get("values");
+  if (!IsListed(op) || values.size() != 1) return false;
+  out.push_back({std::string(requirement.Get("key").AsString()), std::string(values.At(0).AsString()), op == "In"});
+  return true;
 }
 
 std::optional<object::SelectorOperator> OperatorOf(std::string_view op) {
@@ -88,28 +86,14 @@ std::optional<object::SelectorOperator> OperatorOf(std::string_view op) {
   return std::nullopt;
 }
 
-bool ReadLabelSelector(const Value& selector, std::vector<object::LabelRequirement>& out) {
-  std::string_view raw = selector.Get("rawSelector").AsString();
-  Value requirements = selector.Get("requirements");
-  bool whole = true;
-  if (!raw.empty()) {
-    auto parsed = object::LabelSelector::Parse(raw);
-    whole = parsed.has_value();
-    if (parsed) out = parsed->requirements();
-  }
-  if (!requirements.empty()) {
-    whole = true;
-    out.clear();
-  }
-  for (const Value& requirement : requirements.items()) {
-    auto op = OperatorOf(requirement.Get("operator").AsString());
-    std::vector<std::string> values;
-    for (const Value& value : requirement.Get("values").items()) values.emplace_back(value.AsString());
-    auto made = op ? object::LabelRequirement::Make(std::string(requirement.Get("key").AsString()), *op, std::move(values))
-                   : Result<object::LabelRequirement>(Fail(BadRequestError("operator")));
-    if (made) out.push_back(*std::move(made)); else whole = false;
-  }
-  return whole;
+bool ReadLabelRequirement(const Value& requirement, std::vector<object::LabelRequirement>& out) {
+  auto op = OperatorOf(requirement.Get("operator").AsString());
+  if (!op) return false;
+  std::vector<std::string> values;
+  for (const Value& value : requirement.Get("values").items()) values.emplace_back(value.AsString());
+  auto made = object::LabelRequirement::Make(std::string(requirement.Get("key").AsString()), *op, std::move(values));
+  if (made) out.push_back(*std::move(made));
+  return made.has_value();
 }
 
 void TellFault(std::string_view which, bool some_left, std::string& fault) {
@@ -135,10 +119,10 @@ auth::Attributes ToAttributes(const v1::ResourceAttributes& asked, std::string& 
   attributes.resource = asked.resource();
   attributes.subresource = asked.subresource();
   attributes.name = asked.name();
-  if (!ReadFieldSelector(asked.Raw().Get("fieldSelector"), attributes.field_selector)) {
+  if (!ReadSelector<object::FieldSelector>(asked.Raw().Get("fieldSelector"), ReadFieldRequirement, attributes.field_selector)) {
     TellFault("fieldSelector", !attributes.field_selector.empty(), fault);
   }
-  if (!ReadLabelSelector(asked.Raw().Get("labelSelector"), attributes.label_selector)) {
+  if (!ReadSelector<object::LabelSelector>(asked.Raw().Get("labelSelector"), ReadLabelRequirement, attributes.label_selector)) {
     TellFault("labelSelector", !attributes.label_selector.empty(), fault);
   }
   return attributes;

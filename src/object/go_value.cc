@@ -1,38 +1,23 @@
-#include "patch/internal/go_value.h"
+#include "object/go_value.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <vector>
-
+#include "homeostat/base/go_text.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/member_order.h"
 
-namespace homeostat::patch::internal {
-
-using object::Member;
-using object::Value;
-using object::ValueKind;
+namespace homeostat::object {
 
 namespace {
 
 std::string Base64(const Value& bytes) {
   std::string text;
-  object::AppendBase64(text, bytes.AsString());
+  AppendBase64(text, bytes.AsString());
   return text;
 }
 
 std::string Number(const Value& value, GoNumbers numbers) {
   if (value.IsInt() && numbers == GoNumbers::kIntegers) return std::to_string(value.AsInt());
-  return GoDouble(value.AsDouble());
-}
-
-std::vector<const Member*> SortedByName(const Value& object) {
-  std::vector<const Member*> sorted;
-  sorted.reserve(object.size());
-  for (const Member& member : object.members()) sorted.push_back(&member);
-  std::sort(sorted.begin(), sorted.end(), [](const Member* a, const Member* b) { return a->name() < b->name(); });
-  return sorted;
+  return GoFloat(value.AsDouble());
 }
 
 // How scalars are printed; lists and maps are the same with every verb.
@@ -54,7 +39,7 @@ void AppendScalar(std::string& out, const Value& value, GoNumbers numbers) {
 void AppendScalarAsString(std::string& out, const Value& value, GoNumbers numbers) {
   if (value.IsString() || value.IsBytes()) return AppendScalar(out, value, numbers);
   out += "%!s(";
-  if (value) out.append(GoDynamicType(value, numbers)) += '=';
+  if (value) out.append(GoTypeOf(value, numbers)) += '=';
   AppendScalar(out, value, numbers);
   out += ')';
 }
@@ -138,41 +123,17 @@ std::string GoSyntax(const Value& value, GoNumbers numbers) {
   return out;
 }
 
-std::string_view GoDynamicType(const Value& value, GoNumbers numbers) {
+std::string_view GoTypeOf(const Value& value, GoNumbers numbers) {
   switch (value.kind()) {
-    case ValueKind::kAbsent:
-    case ValueKind::kNull:
-      return "<nil>";
-    case ValueKind::kBool:
-      return "bool";
-    case ValueKind::kInt:
-      return numbers == GoNumbers::kIntegers ? "int64" : "float64";
-    case ValueKind::kDouble:
-      return "float64";
-    case ValueKind::kString:
-    case ValueKind::kBytes:
-      return "string";
-    case ValueKind::kList:
-      return "[]interface {}";
-    case ValueKind::kObject:
-      return "map[string]interface {}";
+    case ValueKind::kBool: return "bool";
+    case ValueKind::kInt: return numbers == GoNumbers::kIntegers ? "int64" : "float64";
+    case ValueKind::kDouble: return "float64";
+    case ValueKind::kString: case ValueKind::kBytes: return "string";
+    case ValueKind::kList: return "[]interface {}";
+    case ValueKind::kObject: return "map[string]interface {}";
+    case ValueKind::kAbsent: case ValueKind::kNull: break;
   }
   return "<nil>";
 }
 
-std::string GoDouble(double number) {
-  if (std::isnan(number)) return "NaN";
-  if (std::isinf(number)) return number < 0 ? "-Inf" : "+Inf";
-  if (number == 0) return std::signbit(number) ? "-0" : "0";
-  char text[40];
-  auto scientific = std::to_chars(text, text + sizeof text, number, std::chars_format::scientific);
-  std::string_view digits(text, static_cast<size_t>(scientific.ptr - text));
-  int exponent = 0;
-  size_t mark = digits.find('e');
-  std::from_chars(digits.data() + mark + (digits[mark + 1] == '+' ? 2 : 1), digits.data() + digits.size(), exponent);
-  if (exponent < -4 || exponent >= 6) return std::string(digits);
-  auto fixed = std::to_chars(text, text + sizeof text, number, std::chars_format::fixed);
-  return std::string(text, static_cast<size_t>(fixed.ptr - text));
-}
-
-}  // namespace homeostat::patch::internal
+}  // namespace homeostat::object

@@ -1,0 +1,17 @@
+// Server-side apply, as controllers use it that own a few fields of an object.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "homeostat/sdk/client.h"
+
+namespace homeostat::controllers {
+
+// Has the manager own exactly the fields of `wanted`, which says no more than those and its name (and namespace, where the kind has
+// one), in place of anybody else who owns them. subresource: "" for the object itself. Gives the object as it is then; null where it
+// is gone.
+Task<Result<object::DocumentPtr>> Apply(sdk::Client client, const schema::Kind& kind, object::DocumentPtr wanted, std::string subresource,
+                                        std::string_view manager);
+
+}  // namespace homeostat::controllers
