@@ -2,6 +2,7 @@
 // (plugins.cc). Each plugin is a file of its own.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "homeostat/base/metrics.h"
 #include "homeostat/base/result.h"
 #include "homeostat/object/value.h"
 #include "homeostat/schema/kind.h"
@@ -98,7 +100,7 @@ enum class Hooks : uint8_t { kAdmit = 1, kValidate = 2, kBoth = 3 };
 // Runs the plugins in order; those that change, once more if one of them asked for it.
 class Chain {
  public:
-  void Add(std::unique_ptr<Plugin> plugin, Hooks hooks = Hooks::kBoth) { plugins_.push_back({std::move(plugin), hooks}); }
+  void Add(std::unique_ptr<Plugin> plugin, Hooks hooks = Hooks::kBoth) { plugins_.push_back({std::move(plugin), hooks, {}}); }
   // From now on; the metrics must outlive the chain.
   void CountInto(AdmissionMetrics& metrics) { metrics_ = &metrics; }
   Task<Result<object::Value>> Mutate(const Request& request);
@@ -107,17 +109,23 @@ class Chain {
   std::vector<std::string_view> names() const;
 
  private:
+  // Where it is counted what something took, by step, operation and whether it refused; null as long as nothing was.
+  using Series = std::array<Histogram*, 16>;
   struct Entry {
     std::unique_ptr<Plugin> plugin;
     Hooks hooks;
+    Series series{};
     bool Has(Hooks hook) const { return (static_cast<uint8_t>(hooks) & static_cast<uint8_t>(hook)) != 0; }
   };
+  // entry: null for the step itself.
+  void Count(Entry* entry, const Request& request, Hooks step, bool rejected, MonotonicTime start);
   Task<Result<object::Value>> MutateTwice(const Request& request);
   Task<Result<object::Value>> RunMutating(Request request);
   Task<Result<void>> RunValidating(const Request& request);
 
   std::vector<Entry> plugins_;
   AdmissionMetrics* metrics_ = nullptr;
+  Series steps_{};
 };
 
 }  // namespace homeostat::admission

@@ -56,12 +56,12 @@ AdmissionMetrics::AdmissionMetrics(MetricsRegistry& registry)
       mutating_seconds_(registry.Histograms("apiserver_mutating_admission_policy_check_duration_seconds",
                                             "Time that mutations of policies took.", {"error_type", "policy", "policy_binding"}, PolicyBounds())) {}
 
-void AdmissionMetrics::StepTook(Step step, Operation operation, bool rejected, Duration took) {
-  steps_.With({OperationName(operation), Text(rejected), NameOf(step)}).Observe(Seconds(took));
+Histogram& AdmissionMetrics::OfStep(Step step, Operation operation, bool rejected) {
+  return steps_.With({OperationName(operation), Text(rejected), NameOf(step)});
 }
 
-void AdmissionMetrics::PluginTook(std::string_view plugin, Step step, Operation operation, bool rejected, Duration took) {
-  plugins_.With({plugin, OperationName(operation), Text(rejected), NameOf(step)}).Observe(Seconds(took));
+Histogram& AdmissionMetrics::OfPlugin(std::string_view plugin, Step step, Operation operation, bool rejected) {
+  return plugins_.With({plugin, OperationName(operation), Text(rejected), NameOf(step)});
 }
 
 void AdmissionMetrics::WebhookCalled(const WebhookCounts& call) {

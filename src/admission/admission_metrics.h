@@ -33,8 +33,9 @@ class AdmissionMetrics {
  public:
   explicit AdmissionMetrics(MetricsRegistry& registry);
 
-  void StepTook(Step step, Operation operation, bool rejected, Duration took);
-  void PluginTook(std::string_view plugin, Step step, Operation operation, bool rejected, Duration took);
+  // Series of seconds, as long as this: who counts every write keeps them.
+  Histogram& OfStep(Step step, Operation operation, bool rejected);
+  Histogram& OfPlugin(std::string_view plugin, Step step, Operation operation, bool rejected);
 
   void WebhookCalled(const WebhookCounts& call);
 

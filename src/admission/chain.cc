@@ -54,11 +54,23 @@ object::Value WithReadableManagedFields(const Request& request, const object::Va
 
 }  // namespace
 
+void Chain::Count(Entry* entry, const Request& request, Hooks hook, bool rejected, MonotonicTime start) {
+  if (metrics_ == nullptr) return;
+  Step step = hook == Hooks::kAdmit ? Step::kAdmit : Step::kValidate;
+  size_t place = static_cast<size_t>(step) * 8 + static_cast<size_t>(request.operation) * 2 + (rejected ? 1 : 0);
+  Histogram*& series = (entry == nullptr ? steps_ : entry->series)[place];
+  if (series == nullptr) {
+    series = entry == nullptr ? &metrics_->OfStep(step, request.operation, rejected)
+                              : &metrics_->OfPlugin(entry->plugin->name(), step, request.operation, rejected);
+  }
+  series->Observe(std::chrono::duration<double>(request.context.runtime.Now() - start).count());
+}
+
 Task<Result<object::Value>> Chain::Mutate(const Request& request) {
   MonotonicTime start = request.context.runtime.Now();
   auto mutate = MutateTwice(request);
   auto mutated = co_await std::move(mutate);
-  if (metrics_ != nullptr) metrics_->StepTook(Step::kAdmit, request.operation, !mutated, request.context.runtime.Now() - start);
+  Count(nullptr, request, Hooks::kAdmit, !mutated, start);
   co_return mutated;
 }
 
@@ -78,14 +90,12 @@ Task<Result<object::Value>> Chain::MutateTwice(const Request& request) {
 
 Task<Result<object::Value>> Chain::RunMutating(Request current) {
   Runtime& runtime = current.context.runtime;
-  for (const Entry& entry : plugins_) {
+  for (Entry& entry : plugins_) {
     if (!entry.Has(Hooks::kAdmit) || !entry.plugin->Handles(current)) continue;
     MonotonicTime start = runtime.Now();
     auto mutate = entry.plugin->Mutate(current);
     auto mutated = co_await std::move(mutate);
-    if (metrics_ != nullptr) {
-      metrics_->PluginTook(entry.plugin->name(), Step::kAdmit, current.operation, !mutated, runtime.Now() - start);
-    }
+    Count(&entry, current, Hooks::kAdmit, !mutated, start);
     if (!mutated) co_return mutated;
     current.object = *mutated;
   }
@@ -96,20 +106,18 @@ Task<Result<void>> Chain::Validate(const Request& request) {
   MonotonicTime start = request.context.runtime.Now();
   auto validate = RunValidating(request);
   auto valid = co_await std::move(validate);
-  if (metrics_ != nullptr) metrics_->StepTook(Step::kValidate, request.operation, !valid, request.context.runtime.Now() - start);
+  Count(nullptr, request, Hooks::kValidate, !valid, start);
   co_return valid;
 }
 
 Task<Result<void>> Chain::RunValidating(const Request& request) {
   Runtime& runtime = request.context.runtime;
-  for (const Entry& entry : plugins_) {
+  for (Entry& entry : plugins_) {
     if (!entry.Has(Hooks::kValidate) || !entry.plugin->Handles(request)) continue;
     MonotonicTime start = runtime.Now();
     auto validate = entry.plugin->Validate(request);
     auto valid = co_await std::move(validate);
-    if (metrics_ != nullptr) {
-      metrics_->PluginTook(entry.plugin->name(), Step::kValidate, request.operation, !valid, runtime.Now() - start);
-    }
+    Count(&entry, request, Hooks::kValidate, !valid, start);
     if (!valid) co_return valid;
   }
   co_return Done();

@@ -96,7 +96,8 @@ std::string TransportFault(const Status& error) {
   return error.message();
 }
 
-int64_t WholeSeconds(Duration time) { return (time + std::chrono::seconds(1) - Duration(1)) / std::chrono::seconds(1); }
+// At least one: without any there would be nobody to tell.
+int64_t WholeSeconds(Duration time) { return (std::max(time, Duration(1)) + std::chrono::seconds(1) - Duration(1)) / std::chrono::seconds(1); }
 
 }  // namespace
 
@@ -171,7 +172,7 @@ Task<Result<Bytes>> Caller::Post(Target target, Bytes json, PostOptions options)
   http::Request request;
   request.method = "POST";
   request.path = target.path;
-  if (options.tells_timeout) request.query = "timeout=" + std::to_string(WholeSeconds(options.timeout)) + "s";
+  if (options.tells_timeout) request.query = "timeout=" + std::to_string(WholeSeconds(std::min(options.timeout, options.left))) + "s";
   request.headers.Set("Content-Type", "application/json");
   request.headers.Set("Accept", "application/json, */*");
   request.headers.Set("User-Agent", options_.user_agent);

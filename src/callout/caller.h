@@ -20,7 +20,8 @@ struct CallerOptions {
 
 struct PostOptions {
   Duration timeout = std::chrono::seconds(30);  // of the whole call, connecting and the answer's last octet included
-  bool tells_timeout = true;                    // to the webhook, as the parameter `timeout` in whole seconds
+  Duration left = Duration::max();              // of whoever asks: he gives the call up then
+  bool tells_timeout = true;                    // to the webhook the shorter time, as the parameter `timeout` in whole seconds
   size_t answer_bytes = 16 << 20;               // of the answer's body
 };
 

@@ -266,6 +266,7 @@ Result<void> Cluster::ChooseNode() {
 Task<Result<void>> Cluster::StartNode() {
   node::AgentOptions options = NodeOptions();
   options.node_name = node::DefaultNodeName();
+  options.proxy_client = ClientFor("system:kube-proxy", {}, "kube-proxy");
   sdk::Client client = ClientFor("system:node:" + options.node_name, {"system:nodes"}, "kubelet");
   agent_ = std::make_unique<node::Agent>(runtime_, std::move(client), log_, std::move(options));
   server::ServeNodeStreams(control_plane_->server(), [this](const std::string& name) -> http::Handler* {

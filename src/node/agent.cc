@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "homeostat/base/files.h"
-#include "homeostat/base/subprocess.h"
 #include "homeostat/base/text.h"
 #include "homeostat/sdk/controller.h"
 #include "homeostat/sdk/informer.h"
@@ -15,6 +14,7 @@
 #include "node/node_reporter.h"
 #include "node/pod_manager.h"
 #include "node/process.h"
+#include "node/service_proxy.h"
 
 namespace homeostat::node {
 
@@ -31,15 +31,6 @@ std::string FieldPath(core::PodSpec spec, const std::string& container) {
                      : found.kind == ContainerKind::kEphemeral ? "spec.ephemeralContainers"
                                                                : "spec.containers";
   return std::string(list) + "{" + container + "}";
-}
-
-Task<Result<void>> RunNft(Runtime& runtime, std::string script) {
-  SubprocessOptions options;
-  options.arguments = {"nft", "-f", "-"};
-  auto run = RunCommand(runtime, std::move(options), Bytes(std::move(script)));
-  CO_TRY_ASSIGN(CommandOutput output, co_await std::move(run));
-  if (output.exit_code != 0) co_return Fail(NodeError("nft: " + output.errors.substr(0, 500)));
-  co_return Done();
 }
 
 }  // namespace
@@ -83,6 +74,7 @@ struct Agent::State {
   HostFacts host;
 
   std::unique_ptr<sdk::Informer> pods, services;
+  std::unique_ptr<ServiceProxy> proxy;
   std::unique_ptr<Tokens> tokens;
   std::unique_ptr<Volumes> volumes;
   std::unique_ptr<References> references;
@@ -154,7 +146,13 @@ Task<Result<void>> Agent::State::SetUpNetwork(object::DocumentPtr registered) {
   if (!masquerade) log.Warning("Masquerading is left to the bridge plugin", {{"err", masquerade.error()}});
   CO_TRY_ASSIGN(std::string configuration, network::CniConfiguration(network));
   std::string folder = PathsOf(RuntimeOptions(options)).cni_configurations;
-  co_return ReplaceFile(folder + "/10-" + network.name + ".conflist", configuration, 0644);
+  CO_TRY(ReplaceFile(folder + "/10-" + network.name + ".conflist", configuration, 0644));
+  if (options.proxy_client) {
+    proxy = std::make_unique<ServiceProxy>(runtime, *options.proxy_client, log, network::ServiceProxyOptions{network.name, network.bridge, network.pod_cidrs});
+    auto write = proxy->Start();
+    co_await std::move(write);
+  }
+  co_return Done();
 }
 
 void Agent::State::Record(const object::DocumentPtr& pod, const PodEvent& event) {

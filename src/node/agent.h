@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct AgentOptions {
   // Of our own containerd. Names left empty are made from the directory; without pod_cidrs a range is chosen that this
   // machine doesn't use. What the Node says later (spec.podCIDRs) wins.
   network::PodNetworkOptions network{.name = "", .bridge = "", .pod_cidrs = {}};
+  // As system:kube-proxy: services' addresses then lead to their endpoints, where the node has its own containerd. None: nothing is done.
+  std::optional<sdk::Client> proxy_client;
   std::vector<std::string> cluster_dns;  // servers of the cluster's DNS
   std::string cluster_domain = "cluster.local";
   std::string kubelet_version = "v1.36.3+homeostat.1";

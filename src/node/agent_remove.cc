@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "homeostat/base/subprocess.h"
+#include "network/service_proxy.h"
 #include "node/agent.h"
 #include "node/cgroups.h"
 #include "node/errors.h"
@@ -79,7 +80,8 @@ Task<Result<void>> RemoveNode(Runtime& runtime, AgentOptions options) {
     if (result) result = stopped;
     auto link = RunQuietly(runtime, {"ip", "link", "delete", options.network.bridge}, "");
     co_await std::move(link);
-    auto nft = RunQuietly(runtime, {"nft", "-f", "-"}, network::RemoveMasqueradeScript(options.network));
+    std::string script = network::RemoveMasqueradeScript(options.network) + network::RemoveServiceProxyScript(options.network.name);
+    auto nft = RunQuietly(runtime, {"nft", "-f", "-"}, std::move(script));
     co_await std::move(nft);
   }
   std::move_only_function<Result<void>()> work = [options]() -> Result<void> {

@@ -96,9 +96,9 @@ TEST_F(PoliciesTest, DecisionsAreCountedAndNoted) {
     std::string_view parts, actions, series;  // of check_total
     std::map<std::string, std::string> notes;
   };
-  const std::string failure = R"([{"message":"no","policy":"p","binding":"b","expressionIndex":1,"validationActions":["Warn","Audit"]}])";
+  const std::string failure = R"([{"message":"wrong","policy":"p","binding":"b","expressionIndex":1,"validationActions":["Warn","Audit"]}])";
   for (const Case& test : std::vector<Case>{
-           {"validations: [{expression: 'true'}, {expression: 'false', message: no}]", "[Warn, Audit]",
+           {"validations: [{expression: 'true'}, {expression: 'false', message: wrong}]", "[Warn, Audit]",
             R"(enforcement_action="audit",error_type="no_error")", {{"validation.policy.admission.k8s.io/validation_failure", failure}}},
            {"validations: [{expression: 'object.x == 1'}]", "[Deny]", R"(enforcement_action="deny",error_type="invalid_error")", {}},
            {"failurePolicy: Ignore, validations: [{expression: 'object.x == 1'}]", "[Deny]", R"(enforcement_action="allow",error_type="invalid_error")", {}},

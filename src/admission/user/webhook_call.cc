@@ -1,7 +1,5 @@
 #include "admission/user/webhook_call.h"
 
-#include <algorithm>
-
 #include "admission/admission_metrics.h"
 #include "callout/caller.h"
 #include "homeostat/base/ids.h"
@@ -32,10 +30,8 @@ WebhookOutcome Refused(Status error, int code) {
 Result<WebhookCall> PrepareCall(const PluginParts& parts, const Webhook& webhook, Attributes& attributes, const Place& place, bool mutates) {
   auto objects = attributes.In(place);
   if (!objects) return Fail(InternalError(objects.error().message()));
-  // Not beyond the time that the request itself has; an answer in no time at all is no use to anybody.
   const kinds::RuleContext& context = attributes.request().context;
-  Duration timeout = std::min(webhook.timeout, std::max<Duration>(context.deadline - parts.runtime.Now(), std::chrono::milliseconds(1)));
-  WebhookCall call{&webhook, NewUuid(parts.runtime), {}, timeout, context.dry_run, mutates};
+  WebhookCall call{&webhook, NewUuid(parts.runtime), {}, context.deadline - parts.runtime.Now(), context.dry_run, mutates};
   call.body = AdmissionReviewBody(webhook.review_version, call.uid, *objects, attributes.request().arena());
   return call;
 }
@@ -70,7 +66,7 @@ Task<WebhookOutcome> CallWebhook(const PluginParts& parts, WebhookCall call) {
   }
   if (!webhook.target) co_return Failed(webhook, "could not get REST client: " + webhook.target.error().message(), 500);
   if (parts.caller == nullptr) co_return Failed(webhook, "failed to call webhook: this server calls nobody", 500);
-  callout::PostOptions options{.timeout = call.timeout};
+  callout::PostOptions options{.timeout = webhook.timeout, .left = call.left};
   auto post = parts.caller->Post(*webhook.target, Bytes(std::move(call.body)), options);
   Result<Bytes> body = co_await std::move(post);
   if (!body) co_return Failed(webhook, "failed to call webhook: " + body.error().message(), body.error().code());

@@ -26,7 +26,7 @@ struct WebhookOutcome {
 struct WebhookCall {
   const Webhook* webhook = nullptr;
   std::string uid, body;
-  Duration timeout{};
+  Duration left{};  // of the request's time
   bool dry_run = false, mutates = false;
 };
 Result<WebhookCall> PrepareCall(const PluginParts& parts, const Webhook& webhook, Attributes& attributes, const Place& place, bool mutates);

@@ -92,6 +92,8 @@ Result<void> LogFile::OpenFile(bool truncate) {
 Result<void> LogFile::MoveAway(WallTime now) {
   close(std::exchange(fd_, -1));
   std::string backup = BackupName(options_.path, now);
+  // No two in the same millisecond have one name.
+  for (WallTime later = now; access(backup.c_str(), F_OK) == 0;) backup = BackupName(options_.path, later += std::chrono::milliseconds(1));
   // A file that somebody else has moved away is no fault.
   if (rename(options_.path.c_str(), backup.c_str()) != 0 && errno != ENOENT) {
     Status fault = SystemError("rename " + options_.path, errno);

@@ -38,7 +38,7 @@ TEST_F(LogFileTest, IsMovedAwayWhenItIsFull) {
   EXPECT_TRUE(file->Append({"1234\n", "678\n"}, start_));
   EXPECT_EQ(Names(), std::set<std::string>{"audit.log"});
   EXPECT_TRUE(file->Append({"ab\n", "cdefgh\n", "ij\n"}, start_));
-  EXPECT_EQ(Names(), (std::set<std::string>{"audit-2027-01-15T08-00-00.250.log", "audit.log"}));
+  EXPECT_EQ(Names(), (std::set<std::string>{"audit-2027-01-15T08-00-00.250.log", "audit-2027-01-15T08-00-00.251.log", "audit.log"}));
   for (int i = 1; i < 4; ++i) EXPECT_TRUE(file->Append({"123456789\n"}, start_ + std::chrono::seconds(i)));
   EXPECT_EQ(Names(), (std::set<std::string>{"audit-2027-01-15T08-00-02.250.log", "audit-2027-01-15T08-00-03.250.log", "audit.log"}));
   auto refused = file->Append({"12345678901\n", "x\n"}, start_ + std::chrono::seconds(9));
