@@ -171,6 +171,9 @@ Result<void> Cluster::StartServing() {
   tls.private_key = pki_.server.private_key;
   tls.client_ca = pki_.authority.certificate;
   TRY_ASSIGN(std::shared_ptr<TlsServer> secure, TlsServer::Make(tls));
+  server::ServeNodeStreams(control_plane_->server(), [this](const std::string& name) -> http::Handler* {
+    return agent_ && agent_->node_name() == name ? &agent_->ApiHandler() : nullptr;
+  });
   server_ = std::make_unique<http::Server>(runtime_, std::move(listener_), std::move(secure), control_plane_->server());
   server_->Start();
   std::string host = HostOf(address_);
@@ -269,9 +272,6 @@ Task<Result<void>> Cluster::StartNode() {
   options.proxy_client = ClientFor("system:kube-proxy", {}, "kube-proxy");
   sdk::Client client = ClientFor("system:node:" + options.node_name, {"system:nodes"}, "kubelet");
   agent_ = std::make_unique<node::Agent>(runtime_, std::move(client), log_, std::move(options));
-  server::ServeNodeStreams(control_plane_->server(), [this](const std::string& name) -> http::Handler* {
-    return agent_ && agent_->node_name() == name ? &agent_->ApiHandler() : nullptr;
-  });
   auto start = agent_->Start();
   co_return co_await std::move(start);
 }

@@ -146,8 +146,17 @@ struct Behaviour {
   // What a client is told of a field that a list can't be selected by; null: the words that most kinds have.
   std::string (*unselectable)(std::string_view label) = nullptr;
 
+  // What an object that says nothing shows all the same, as that of a bookmark; null: nothing.
+  Value (*shown_when_empty)(object::Arena&, Value object) = nullptr;
+  // Upstream reads it from the store, for want of a cache.
+  bool uncached = false;
+
+  // Upstream has no printer for what /status answers.
+  bool no_table_of_status = false;
+
   // An empty list or map in place of none is a change that raises the generation.
   bool empty_raises_generation = false;
+  std::string_view filled_by_defaults = {};  // the path that is never empty, however it came
 };
 
 // The behaviour of a kind, or one with no hooks.

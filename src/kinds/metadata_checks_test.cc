@@ -16,7 +16,7 @@ TEST(MetadataChecks, DifferByKind) {
   EXPECT_EQ(of("storage.k8s.io", "CSIDriver"), "M,U,");
   EXPECT_EQ(of("policy", "PodDisruptionBudget"), ",,");
   EXPECT_EQ(of("", "Event"), ",,");
-  EXPECT_EQ(of("events.k8s.io", "Event"), "M,U,U");
+  EXPECT_EQ(of("events.k8s.io", "Event"), "+M,+U,");
   EXPECT_EQ(of("example.com", "Widget", true), "m,u,u");
 }
 

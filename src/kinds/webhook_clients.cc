@@ -50,7 +50,7 @@ void CheckWebhookPath(std::string_view text, const FieldPath& path, FieldErrors&
   if (text.empty() || text == "/") return;
   if (text == "//") return errors.Invalid(path, text, "segment[0] may not be empty");
   if (!text.starts_with('/')) errors.Invalid(path, text, "must start with a '/'");
-  std::string_view rest = text.starts_with('/') ? text.substr(1) : text;
+  std::string_view rest = text.substr(1);  // whatever stands there
   if (rest.ends_with('/')) rest.remove_suffix(1);
   for (size_t i = 0;; ++i) {
     size_t slash = rest.find('/');

@@ -13,6 +13,7 @@
 #include "server/request_chain.h"
 #include "server/request_deadline.h"
 #include "server/request_metrics.h"
+#include "server/routes.h"
 #include "server/verbs.h"
 
 namespace homeostat::server {
@@ -26,25 +27,7 @@ http::Response TooManyRequests(int retry_after) {
 
 http::Response NotFoundPage() { return PlainText(404, "404 page not found\n"); }
 
-Status MethodNotAllowed() {
-  StatusDetails details;
-  details.shown = true;
-  return Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource").WithDetails(details);
-}
-
 bool IsReading(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch" || verb == "head" || verb == "options"; }
-
-uint32_t VerbBit(std::string_view verb) {
-  if (verb == "get") return schema::kGet;
-  if (verb == "list") return schema::kList;
-  if (verb == "watch") return schema::kWatch;
-  if (verb == "create") return schema::kCreate;
-  if (verb == "update") return schema::kUpdate;
-  if (verb == "patch") return schema::kPatch;
-  if (verb == "delete") return schema::kDelete;
-  if (verb == "deletecollection") return schema::kDeleteCollection;
-  return 0;
-}
 
 using VerbFunction = Task<Result<http::Response>> (*)(RequestContext&);
 VerbFunction FunctionOf(std::string_view verb) {
@@ -121,6 +104,16 @@ bool WantsPretty(const http::Request& request, const http::Query& query, bool ac
   if (accepted) return true;
   std::string_view agent = request.headers.Get("User-Agent");
   return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
+}
+
+// How an error is shown where the encoding of the answer is not settled.
+MediaTypeOptions ErrorOutput(const http::Request& request, const http::Query& query) {
+  MediaTypeOptions output;
+  if (auto negotiated = NegotiateOutput(request.headers.Get("Accept"), NegotiationScope{.transformations = false})) {
+    output.encoding = negotiated->encoding;
+    output.pretty = WantsPretty(request, query, negotiated->pretty);
+  }
+  return output;
 }
 
 // By what a request is told from others, and what the audit log is told of it.
@@ -243,11 +236,7 @@ Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& cont
     if (!IsPartOfObject(*subresource, kind)) co_return Fail(MethodNotAllowed());
     verbs = subresource->verbs;
   }
-  bool collection_verb = info.verb == "list" || info.verb == "create" || info.verb == "deletecollection";
-  bool named = !info.name.empty() && info.parts.size() > 1;
-  bool misplaced = named ? info.verb == "create" : !collection_verb && info.verb != "watch";
-  bool needs_namespace = kind.namespaced && info.ns.empty() && (info.verb == "create" || info.verb == "deletecollection");
-  if ((verbs & VerbBit(info.verb)) == 0 || misplaced || needs_namespace) co_return Fail(MethodNotAllowed());
+  if (!HasVerbThere(info, kind, verbs)) co_return Fail(MethodNotAllowed());
   WarnOfDeprecation(kind, context.warnings);
   auto verb = FunctionOf(info.verb)(context);
   co_return co_await std::move(verb);
@@ -263,11 +252,7 @@ Task<http::Response> ApiServer::Impl::ServePath(const http::Request& request, co
 }
 
 Task<http::Response> ApiServer::Impl::Serve(User user, http::Request request, const RequestInfo& info, http::Query query, Trail trail) {
-  MediaTypeOptions error_output;
-  if (auto negotiated = NegotiateOutput(request.headers.Get("Accept"), NegotiationScope{})) {
-    error_output.encoding = negotiated->encoding;
-    error_output.pretty = WantsPretty(request, query, negotiated->pretty);
-  }
+  MediaTypeOptions error_output = ErrorOutput(request, query);
   if (auto allowed = TimeAllowed(info, query); !allowed) co_return EncodeStatus(allowed.error(), error_output);
   auto impersonated = Impersonate(parts_.authorizer, request, info, std::move(user));
   if (!impersonated) co_return EncodeStatus(impersonated.error(), error_output);
@@ -319,12 +304,17 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   }
   const Resource* resource =
       info.resource_request ? parts_.resources.Find(info.group, info.version, info.resource) : nullptr;
+  if (request.path.starts_with("//")) co_return NotFoundPage();
   if (resource == nullptr || IsOutOfScope(*resource, info)) {
     // A group version of built-in kinds answers for what it hasn't; one of custom kinds isn't there without them.
     const bool built_in = resource == nullptr ? HasBuiltIn(parts_.resources, info) : !resource->custom;
     if (built_in && FindPath(info.path) == nullptr) co_return EncodeStatus(NoSuchResource(), error_output);
     auto serving = ServePath(request, info, query, effective, error_output);
     co_return co_await std::move(serving);
+  }
+  if (!resource->custom) {
+    auto refused = RefusedByRouter(info, request.method, request.headers.Get("Content-Type"), *resource);
+    if (refused) co_return EncodeStatus(*refused, error_output);
   }
   Resource kept = *resource;  // a custom kind may go while its request is under way
   RequestContext context{parts_, request, info, std::move(query), effective};
@@ -336,9 +326,16 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   NegotiationScope scope;
   scope.protobuf = !kept.custom;
   scope.partial_protobuf = true;
-  scope.tables = !kept.kind->virtual_kind;
+  scope.tables = HasTables(info, kept);
+  scope.streams = !kept.custom && (info.verb == "list" || info.verb == "watch");
   auto output = NegotiateOutput(request.headers.Get("Accept"), scope);
-  if (!output) co_return EncodeStatus(output.error(), error_output);
+  if (!output) {
+    http::Response refusal = EncodeStatus(output.error(), error_output);
+    // The router knows nothing of what the verb behind it would say.
+    if (!output.error().details().shown) WarnOfDeprecation(*kept.kind, context.warnings);
+    AddWarnings(refusal, context.warnings);
+    co_return refusal;
+  }
   context.output = *output;
   context.output.pretty = WantsPretty(request, context.query, context.output.pretty);
   auto serving = ServeResource(context);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "homeostat/api/meta/v1.h"
+#include "homeostat/api/registry.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/member_order.h"
 #include "homeostat/object/wire.h"
@@ -109,26 +110,27 @@ void FillTypeMeta(TypeMeta& meta, const schema::Kind& expected) {
   }
 }
 
-// The name under which upstream keeps the unversioned form of a group's kinds.
-std::string InternalPackage(std::string_view group) {
+// The name under which upstream keeps the unversioned form of a kind: by the group it is stored in.
+std::string InternalPackage(const RequestContext& context, const schema::Kind& kind) {
+  std::string_view group = &kind == &context.kind() ? context.storage().gvk.group : kind.gvk.group;
   return group.empty() ? "core" : std::string(group.substr(0, group.find('.')));
 }
 
 // Why a body of another kind than the URL expects can't be taken: `body`, if it is a tree, may not even be of its own kind.
 std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, const Value& body) {
-  std::string_view item_kind = meta.kind;
-  if (item_kind.ends_with("List")) item_kind.remove_suffix(4);
-  const Resource* found = context.parts.resources.FindKind(meta.group, meta.version, meta.kind);
-  if (found == nullptr && context.parts.resources.FindKind(meta.group, meta.version, item_kind) == nullptr) {
-    return "no kind \"" + meta.kind + "\" is registered for version \"" + meta.api_version + "\" in scheme \"pkg/runtime/scheme.go:111\"";
+  // Kinds that are served nowhere are known as well: lists, subresources, options, what answers are made of.
+  const schema::Type* type = api::FindTypeOfKind(meta.group, meta.version, meta.kind);
+  if (type == nullptr && context.parts.resources.FindKind(meta.group, meta.version, meta.kind) == nullptr) {
+    std::string version = meta.group.empty() ? meta.version : meta.group + "/" + meta.version;
+    return "no kind \"" + meta.kind + "\" is registered for version \"" + version + "\" in scheme \"pkg/runtime/scheme.go:111\"";
   }
-  if (found != nullptr && !found->custom && body.IsObject()) {
+  if (type != nullptr && body.IsObject()) {
     schema::ConformReport report;
     report.collect = false;
-    auto own = schema::Conform(context.arena(), body, *found->kind->type, report);
+    auto own = schema::Conform(context.arena(), body, *type, report);
     if (!own) return own.error().message();
   }
-  return "converting (" + meta.version + "." + meta.kind + ") to (" + InternalPackage(expected.gvk.group) + "." +
+  return "converting (" + meta.version + "." + meta.kind + ") to (" + InternalPackage(context, expected) + "." +
          std::string(expected.gvk.kind) + "): unknown conversion";
 }
 
@@ -213,8 +215,9 @@ std::vector<size_t> PlaceOf(const Value& document, std::string_view problem) {
   return place;
 }
 
-// Whether a path (spec.containers[0].name) leads into a part that upstream reads by a method of its own, which minds no duplicates.
-bool LeadsIntoOpaque(const schema::Type* type, std::string_view path) {
+// Whether a path (spec.containers[0].name) leads where upstream minds no duplicates: into a part that it reads by a method of its
+// own, or to a field that it does not know, which is fault enough.
+bool IsUnminded(const schema::Type* type, std::string_view path) {
   while (type != nullptr) {
     switch (type->form) {
       case schema::Form::kFieldsV1:
@@ -230,7 +233,8 @@ bool LeadsIntoOpaque(const schema::Type* type, std::string_view path) {
     if (end == 0) return false;
     if (type->form == schema::Form::kStruct) {
       const schema::Field* field = type->FindField(path.substr(0, end));
-      type = field == nullptr ? nullptr : field->type;
+      if (field == nullptr) return true;
+      type = field->type;
     } else {
       type = type->element;
     }
@@ -243,7 +247,7 @@ bool LeadsIntoOpaque(const schema::Type* type, std::string_view path) {
 void AddDuplicates(const Value& document, const schema::Type& type, const std::vector<std::string>& duplicates, schema::ConformReport& report) {
   if (duplicates.empty()) return;
   for (const std::string& path : duplicates) {
-    if (!LeadsIntoOpaque(&type, path)) report.AddDuplicate(path);
+    if (!IsUnminded(&type, path)) report.AddDuplicate(path);
   }
   std::ranges::stable_sort(report.problems, {}, [&](const std::string& problem) { return PlaceOf(document, problem); });
 }
@@ -386,7 +390,10 @@ Result<Value> ReadOptions(RequestContext& context, const schema::Type& type, std
     return schema::DecodeProtobufObject(arena, body, type);
   }
   auto untyped = ParseUntyped(arena, body, encoding, nullptr);
-  if (!untyped) return Fail(BadRequestError("couldn't get version/kind; json parse error: " + untyped.error().message()));
+  if (!untyped) {
+    std::string why = encoding == Encoding::kJson ? "couldn't get version/kind; json parse error: " : "";
+    return Fail(BadRequestError(why + untyped.error().message()));
+  }
   TRY_ASSIGN(TypeMeta meta, ReadTypeMeta(*untyped));
   if (meta.kind.empty()) meta.kind = kind;
   if (meta.kind != kind) {  // of any version: options are the same in all

@@ -207,6 +207,7 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
 }
 
 Task<Result<Answer>> ChangeObject(RequestContext& context, ChangeOptions options, Compute compute) {
+  CO_TRY(CheckKeyName(options.name));
   Attempt attempt;
   UpdateFunction decide = [&context, &options, &compute, &attempt](object::DocumentPtr, Value current) {
     return Decide(context, options, compute, attempt, current);

@@ -310,6 +310,7 @@ Task<Result<http::Response>> DeleteObject(RequestContext& context) {
     std::string_view why = undeletable(context.info.name);
     if (!why.empty()) co_return Fail(ForbiddenError(context.kind().gvk.group, context.kind().plural, context.info.name, why));
   }
+  CO_TRY(CheckKeyName(context.info.name));
   auto deletion = DeleteOne(context, options, context.info.ns, context.info.name);
   CO_TRY_ASSIGN(DeleteOutcome outcome, co_await std::move(deletion));
   bool shows_object = context.storage().delete_returns_object || (!outcome.removed && !outcome.pending);
@@ -320,12 +321,12 @@ Task<Result<http::Response>> DeleteObject(RequestContext& context) {
 }
 
 Task<Result<http::Response>> DeleteCollection(RequestContext& context) {
+  CO_TRY_ASSIGN(ListQuery query, ParseListQuery(context.query));
+  CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
   CO_TRY_ASSIGN(Value body, ReadDeleteOptions(context));
   CO_TRY_ASSIGN(DeleteQuery options, ParseDeleteQuery(context.query, body));
   WarnOfOrphans(context, options);
-  CO_TRY_ASSIGN(ListQuery query, ParseListQuery(context.query));
   CO_TRY(ParseListVersion(query.resource_version));
-  CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
   cache::Snapshot snapshot = context.parts.cache.List(StoragePrefix(context.storage(), context.info.ns));
   auto views = ViewsOf(context.parts, *context.resource, std::move(snapshot.entries));
   CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));

@@ -7,6 +7,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/schema/conform.h"
 #include "server/encode.h"
+#include "server/routes.h"
 
 namespace homeostat::server {
 namespace {
@@ -319,16 +320,18 @@ http::Response GroupDocument(const Resources& resources, const ApiServices& serv
     return DocumentResponse(json + "}", "APIGroup", request.output);
   }
   std::string_view version = rest.substr(slash + 1);
-  if (version.find('/') != version.npos) return NoSuchPage();
+  const bool routed = IsBuiltInGroup(resources, name);
+  if (!routed && version.find('/') != version.npos) return NoSuchPage();
   if (!resources.HasGroupVersion(name, version)) return EncodeStatus(NoSuchResource(), request.output);
+  if (routed && request.request.method != "GET") return EncodeStatus(MethodNotAllowed(), request.output);
   return DocumentResponse(ResourceListJson(resources, name, version), "APIResourceList", request.output);
 }
 
 http::Response CoreDocument(const Resources& resources, const PathRequest& request) {
   std::string_view version = std::string_view(request.info.path).substr(std::string_view("/api/").size());
   if (version.ends_with('/')) version.remove_suffix(1);
-  if (version.find('/') != version.npos) return NoSuchPage();
   if (!resources.HasGroupVersion("", version)) return EncodeStatus(NoSuchResource(), request.output);
+  if (request.request.method != "GET") return EncodeStatus(MethodNotAllowed(), request.output);
   return DocumentResponse(ResourceListJson(resources, "", version), "APIResourceList", request.output);
 }
 
@@ -345,10 +348,11 @@ void ServeDiscovery(ApiServer& server, const Aggregator& aggregator) {
     return response;
   };
   // With a slash at the end they are the same documents.
-  server.HandlePath("/api", [root](const PathRequest& request) { return AnswerNow(root(request, true)); });
+  server.HandlePath("/api", OnlyGet([root](const PathRequest& request) { return AnswerNow(root(request, true)); }));
   server.HandlePath("/apis", [root](const PathRequest& request) { return AnswerNow(root(request, false)); });
   server.HandlePath("/api/", [root, &resources](const PathRequest& request) {
-    return AnswerNow(request.info.path == "/api/" ? root(request, true) : CoreDocument(resources, request));
+    if (request.info.path != "/api/") return AnswerNow(CoreDocument(resources, request));
+    return AnswerNow(request.request.method == "GET" ? root(request, true) : EncodeStatus(MethodNotAllowed(), request.output));
   });
   server.HandlePath("/apis/", [root, &resources, &aggregator](const PathRequest& request) {
     return AnswerNow(request.info.path == "/apis/" ? root(request, false) : GroupDocument(resources, aggregator.services(), request));

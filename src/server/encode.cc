@@ -159,12 +159,12 @@ Result<http::Response> EncodePartialList(RequestContext& context, const std::vec
   const std::string& version = context.output.transformation_version;
   std::string json = R"({"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/)" + version + R"(",)";
   AppendListMeta(json, meta);
-  json += R"(,"items":[)";
+  json += R"(,"items":)";
   for (size_t i = 0; i < trees.size(); ++i) {
-    if (i > 0) json += ',';
+    json += i > 0 ? ',' : '[';
     AppendPartialMetadata(json, *context.storage().type, ShownMetadata(context, trees[i]), version);
   }
-  json += "]}";
+  json += trees.empty() ? "null}" : "]}";
   if (context.output.encoding == Encoding::kProtobuf) {
     object::Arena arena;
     TRY_ASSIGN(Value tree, object::ParseJson(arena, json));
@@ -237,6 +237,12 @@ Status NoSuchResource() {
   StatusDetails details;
   details.shown = true;
   return Status(404, "NotFound", "the server could not find the requested resource").WithDetails(details);
+}
+
+Status MethodNotAllowed() {
+  StatusDetails details;
+  details.shown = true;
+  return Status(405, "MethodNotAllowed", "the server does not allow this method on the requested resource").WithDetails(details);
 }
 
 Value StatusValue(object::Arena& arena, const Status& status) {
@@ -340,7 +346,7 @@ Result<http::Response> EncodeAnswer(RequestContext& context, const Answer& answe
       return EncodePartialOne(context, answer);
     case Transformation::kPartialMetadataList:
       return Fail(NotAcceptableError("you requested PartialObjectMetadataList, but the requested object is not a list (*" +
-                                     std::string(GoPackageOf(*answer.kind)) + "." + std::string(answer.kind->gvk.kind) + ")"));
+                                     std::string(GoPackageOf(answer.kind == &context.kind() ? context.storage() : *answer.kind)) + "." + std::string(answer.kind->gvk.kind) + ")"));
     case Transformation::kNone:
       break;
   }
@@ -382,7 +388,7 @@ Result<http::Response> EncodeList(RequestContext& context, const std::vector<cac
       return EncodePartialList(context, entries, meta);
     case Transformation::kPartialMetadata:
       return Fail(NotAcceptableError("you requested PartialObjectMetadata, but the requested object is a list (*" +
-                                     std::string(GoPackageOf(context.kind())) + "." + std::string(context.kind().list_kind) + ")"));
+                                     std::string(GoPackageOf(context.storage())) + "." + std::string(context.kind().list_kind) + ")"));
     case Transformation::kNone:
       break;
   }

@@ -47,5 +47,7 @@ http::Response BytesResponse(int code, Bytes body, std::string_view content_type
 http::Response PlainText(int code, std::string text);
 // There is no such URL: 404, whose details say nothing.
 Status NoSuchResource();
+// There is such a URL, but not for this method: 405, whose details say nothing.
+Status MethodNotAllowed();
 
 }  // namespace homeostat::server

@@ -7,6 +7,7 @@
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
 #include "server/encode.h"
+#include "server/routes.h"
 
 namespace homeostat::server {
 namespace {
@@ -82,8 +83,10 @@ void ServeVersion(ApiServer& server, VersionInfo version) {
   // Clients read these three as texts and do nothing with them; they say what the program was made with.
   json += R"(,"goVersion":"none","compiler":"g++ )" __VERSION__ R"(","platform":"linux/amd64"})";
   auto answer = [json](const PathRequest&) { return AnswerNow(Json(json)); };
-  server.HandlePath("/version", answer);
-  server.HandlePath("/version/", answer);
+  server.HandlePath("/version", OnlyGet(answer));
+  server.HandlePath("/version/", [served = OnlyGet(answer)](const PathRequest& request) {
+    return request.info.path == "/version/" ? served(request) : AnswerNow(EncodeStatus(NoSuchResource(), request.output));
+  });
 }
 
 void ServeFlowControlDumps(ApiServer& server, const FlowControl& flow_control) {

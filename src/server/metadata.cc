@@ -208,6 +208,13 @@ Value FillSystemFields(Arena& arena, Runtime& runtime, const schema::Type& type,
                       {"deletionGracePeriodSeconds", Value()}});
 }
 
+Result<void> CheckKeyName(std::string_view name) {
+  std::string faults;
+  for (const std::string& fault : object::IsValidPathSegmentName(name)) faults += (faults.empty() ? "" : ";") + fault;
+  if (faults.empty()) return {};
+  return Fail(BadRequestError("Name parameter invalid: " + GoQuote(name) + ": " + faults));
+}
+
 std::vector<std::string> PathSegmentName(std::string_view name, bool prefix) {
   return prefix ? object::IsValidPathSegmentPrefix(name) : object::IsValidPathSegmentName(name);
 }

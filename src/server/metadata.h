@@ -43,6 +43,9 @@ using NameCheck = std::vector<std::string> (*)(std::string_view name, bool prefi
 // The rule that holds for names of every kind: they can stand in a path.
 std::vector<std::string> PathSegmentName(std::string_view name, bool prefix);
 
+// Whether an object of this name can be in the store at all: 400 if not.
+Result<void> CheckKeyName(std::string_view name);
+
 struct MetaRules {
   bool finalizer_owners = false;  // finalizers must be qualified, if they are none of Kubernetes' own
   bool any_generate_name = false; // only the name that came of it is looked at

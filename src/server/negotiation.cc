@@ -87,6 +87,7 @@ std::string OfferedList(const NegotiationScope& scope) {
     if (!list.empty()) list += ", ";
     list += MediaType(known.encoding);
   }
+  if (scope.streams) list += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
   return list;
 }
 
@@ -98,7 +99,7 @@ bool ReadParameters(const AcceptClause& clause, const NegotiationScope& scope, M
   options.stream = clause.Parameter("stream") == "watch";
   std::string_view as = clause.Parameter("as");
   if (as.empty()) return true;
-  if (!scope.tables || clause.Parameter("g") != "meta.k8s.io") return false;
+  if (!scope.transformations || clause.Parameter("g") != "meta.k8s.io") return false;
   std::string_view version = clause.Parameter("v");
   if (version != "v1" && version != "v1beta1") return false;
   options.transformation_version = version;
@@ -107,7 +108,7 @@ bool ReadParameters(const AcceptClause& clause, const NegotiationScope& scope, M
   else if (as == "PartialObjectMetadataList") options.transformation = Transformation::kPartialMetadataList;
   else return false;
   // Tables have no protobuf form.
-  return !(options.transformation == Transformation::kTable && options.encoding == Encoding::kProtobuf);
+  return options.transformation != Transformation::kTable || (scope.tables && options.encoding != Encoding::kProtobuf);
 }
 
 }  // namespace

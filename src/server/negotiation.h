@@ -40,7 +40,9 @@ std::vector<AcceptClause> ParseAccept(std::string_view header);
 struct NegotiationScope {
   bool protobuf = true;                 // built-in kinds; custom ones have none
   bool partial_protobuf = false;        // … but their metadata has
-  bool tables = true;                   // transformations are offered
+  bool tables = true;                   // as tables, too; metadata alone is always offered
+  bool transformations = true;          // errors are shown in no other form
+  bool streams = false;                 // watches are offered, in forms of their own
 };
 
 // The answer's encoding. 406 with the list of representations when nothing fits.

@@ -4,6 +4,7 @@
 
 #include "homeostat/object/json.h"
 #include "server/encode.h"
+#include "server/routes.h"
 
 namespace homeostat::server {
 namespace {
@@ -54,9 +55,9 @@ Task<http::Response> Keys(Runtime& runtime, const auth::ServiceAccountTokens& to
 
 void ServeOpenIdDocuments(ApiServer& server, auth::ServiceAccountTokens& tokens) {
   server.HandlePath("/.well-known/openid-configuration",
-                    [&tokens](const PathRequest&) { return AnswerNow(Configuration(tokens)); });
+                    OnlyGet([&tokens](const PathRequest&) { return AnswerNow(Configuration(tokens)); }));
   Runtime& runtime = server.parts().runtime;
-  server.HandlePath("/openid/v1/jwks", [&runtime, &tokens](const PathRequest&) { return Keys(runtime, tokens); });
+  server.HandlePath("/openid/v1/jwks", OnlyGet([&runtime, &tokens](const PathRequest&) { return Keys(runtime, tokens); }));
 }
 
 }  // namespace homeostat::server

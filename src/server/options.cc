@@ -28,17 +28,6 @@ Result<int64_t> ParseInt(std::string_view text) {
   return number;
 }
 
-// A query parameter is false when it says so, true when it stands there with anything else.
-bool ParseBool(std::string_view text) {
-  return !EqualsIgnoreCase(text, "false") && text != "0";
-}
-
-Result<std::optional<int64_t>> OptionalInt(const http::Query& query, std::string_view name) {
-  if (!query.Has(name) || query.Get(name).empty()) return std::optional<int64_t>();
-  TRY_ASSIGN(int64_t number, ParseInt(query.Get(name)));
-  return std::optional<int64_t>(number);
-}
-
 std::string QuotedList(const std::vector<std::string_view>& values) {
   std::string text = "[";
   for (size_t i = 0; i < values.size(); ++i) {
@@ -82,28 +71,19 @@ std::string_view OptionsKind(WriteKind kind) {
   }
 }
 
-void CheckSendInitialEvents(const ListQuery& list, FieldErrors& errors) {
+void CheckWatchOptions(const ListQuery& list, FieldErrors& errors) {
   FieldPath match("resourceVersionMatch");
-  if (list.watch && list.send_initial_events) {
-    if (list.resource_version_match.empty()) {
-      errors.Forbidden(match, "resourceVersionMatch is required when sendInitialEvents option is set");
-    } else if (list.resource_version_match != "NotOlderThan") {
-      errors.NotSupported(match, list.resource_version_match, {"NotOlderThan"});
-    }
-    return;
-  }
-  if (list.send_initial_events) {
-    errors.Forbidden(FieldPath("sendInitialEvents"), "sendInitialEvents is forbidden for list");
-  }
+  const bool not_older = list.resource_version_match == "NotOlderThan";
+  if (list.send_initial_events && !not_older) errors.Forbidden(match, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  if (list.resource_version_match.empty()) return;
+  if (!list.send_initial_events) errors.Forbidden(match, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  if (!not_older) errors.NotSupported(match, list.resource_version_match, {"NotOlderThan"});
+  if (!list.continue_token.empty()) errors.Forbidden(match, "resourceVersionMatch is forbidden when continue is provided");
 }
 
 void CheckResourceVersionMatch(const ListQuery& list, FieldErrors& errors) {
   if (list.resource_version_match.empty()) return;
   FieldPath match("resourceVersionMatch");
-  if (list.watch) {
-    if (!list.send_initial_events) errors.Forbidden(match, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
-    return;
-  }
   if (list.resource_version.empty()) {
     errors.Forbidden(match, "resourceVersionMatch is forbidden unless resourceVersion is provided");
   }
@@ -119,6 +99,14 @@ void CheckResourceVersionMatch(const ListQuery& list, FieldErrors& errors) {
 
 }  // namespace
 
+bool ParseBool(std::string_view text) { return !EqualsIgnoreCase(text, "false") && text != "0"; }
+
+Result<std::optional<int64_t>> OptionalInt(const http::Query& query, std::string_view name) {
+  if (!query.Has(name)) return std::optional<int64_t>();
+  TRY_ASSIGN(int64_t number, ParseInt(query.Get(name)));
+  return std::optional<int64_t>(number);
+}
+
 Result<ListQuery> ParseListQuery(const http::Query& query) {
   ListQuery list;
   list.label_selector = query.Get("labelSelector");
@@ -129,15 +117,19 @@ Result<ListQuery> ParseListQuery(const http::Query& query) {
   list.watch = query.Has("watch") && ParseBool(query.Get("watch"));
   list.allow_watch_bookmarks = query.Has("allowWatchBookmarks") && ParseBool(query.Get("allowWatchBookmarks"));
   if (query.Has("sendInitialEvents")) list.send_initial_events = ParseBool(query.Get("sendInitialEvents"));
+  TRY_ASSIGN(list.timeout_seconds, OptionalInt(query, "timeoutSeconds"));
   TRY_ASSIGN(std::optional<int64_t> limit, OptionalInt(query, "limit"));
   list.limit = limit.value_or(0);
-  TRY_ASSIGN(list.timeout_seconds, OptionalInt(query, "timeoutSeconds"));
   // Selectors that can't be read are refused before options that don't fit together.
   TRY(object::LabelSelector::Parse(list.label_selector));
   TRY(object::FieldSelector::Parse(list.field_selector));
   FieldErrors errors;
-  CheckSendInitialEvents(list, errors);
-  CheckResourceVersionMatch(list, errors);
+  if (list.watch) {
+    CheckWatchOptions(list, errors);
+  } else {
+    CheckResourceVersionMatch(list, errors);
+    if (list.send_initial_events) errors.Forbidden(FieldPath("sendInitialEvents"), "sendInitialEvents is forbidden for list");
+  }
   if (!errors.empty()) return Fail(errors.ToStatus("meta.k8s.io", "ListOptions", ""));
   return list;
 }
@@ -173,6 +165,8 @@ Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Val
     TRY_ASSIGN(options.grace_period_seconds, OptionalInt(query, "gracePeriodSeconds"));
     if (query.Has("propagationPolicy")) options.propagation_policy = query.Get("propagationPolicy");
     if (query.Has("orphanDependents")) options.orphan_dependents = ParseBool(query.Get("orphanDependents"));
+    if (std::string_view uid = query.Get("uid"); !uid.empty()) options.precondition_uid = uid;
+    if (std::string_view version = query.Get("resourceVersion"); !version.empty()) options.precondition_resource_version = version;
   }
   FieldErrors errors;
   if (options.propagation_policy && options.orphan_dependents) {

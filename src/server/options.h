@@ -50,6 +50,11 @@ Result<WriteQuery> ParseWriteQuery(const http::Query& query, WriteKind kind);
 // From the query alone; a body's options (conformed DeleteOptions) replace them when there is a body.
 Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Value& body);
 
+// A parameter that is there is true unless it says false or 0.
+bool ParseBool(std::string_view text);
+// A parameter that is a number; nullopt if it is not given at all.
+Result<std::optional<int64_t>> OptionalInt(const http::Query& query, std::string_view name);
+
 // Go's strconv.ParseUint; an empty text is 0. 400 in its words.
 Result<uint64_t> ParseNumber(std::string_view text);
 // A resourceVersion as a number: 400 if it is none.

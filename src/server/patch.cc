@@ -29,20 +29,15 @@ constexpr std::string_view kMergePatchType = "application/merge-patch+json";
 constexpr std::string_view kStrategicMergePatchType = "application/strategic-merge-patch+json";
 constexpr std::string_view kApplyPatchType = "application/apply-patch+yaml";
 
-Result<PatchKind> PatchKindOf(RequestContext& context) {
-  std::string media = BareMediaType(context.request.headers.Get("Content-Type"));
-  if (media == kJsonPatchType) return PatchKind::kJson;
-  if (media == kMergePatchType) return PatchKind::kMerge;
-  if (media == kStrategicMergePatchType && !context.resource->custom) return PatchKind::kStrategicMerge;
-  if (media == kApplyPatchType) return PatchKind::kApply;
-  if (context.resource->custom) {
-    return Fail(UnsupportedMediaTypeError("the body of the request was in an unknown format - accepted media types include: "
-                                          "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
+Result<PatchKind> PatchKindFor(RequestContext& context) {
+  auto kind = PatchKindOf(context.request.headers.Get("Content-Type"));
+  if (!context.resource->custom) {
+    if (kind) return *kind;
+    return Fail(UnsupportedPatchType());
   }
-  // The router refuses it, in its own words.
-  StatusDetails details;
-  details.shown = true;
-  return Fail(UnsupportedMediaTypeError("415: Unsupported Media Type").WithDetails(details));
+  if (kind && *kind != PatchKind::kStrategicMerge) return *kind;
+  return Fail(UnsupportedMediaTypeError("the body of the request was in an unknown format - accepted media types include: "
+                                        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
 }
 
 // A patched object that is none of its kind: upstream reports it as a fault of the patch.
@@ -95,7 +90,23 @@ Result<Value> PatchForm(RequestContext& context, const PatchRequest& patch, cons
 
 }  // namespace
 
+std::optional<PatchKind> PatchKindOf(std::string_view content_type) {
+  std::string media = BareMediaType(content_type);
+  if (media == kJsonPatchType) return PatchKind::kJson;
+  if (media == kMergePatchType) return PatchKind::kMerge;
+  if (media == kStrategicMergePatchType) return PatchKind::kStrategicMerge;
+  if (media == kApplyPatchType) return PatchKind::kApply;
+  return std::nullopt;
+}
+
+Status UnsupportedPatchType() {
+  StatusDetails details;
+  details.shown = true;
+  return UnsupportedMediaTypeError("415: Unsupported Media Type").WithDetails(details);
+}
+
 Result<PatchedObject> ApplyPatch(RequestContext& context, const PatchRequest& patch, const schema::Kind& kind, const Value& live) {
+  if (patch.fault) return Fail(*patch.fault);
   // Whoever wrote it, what is patched says what it is.
   Value named = schema::WithTypeMeta(context.arena(), *kind.type, live, kind.gvk.ApiVersion(), kind.gvk.kind);
   Value form = schema::ToJsonForm(context.arena(), *kind.type, named);
@@ -125,6 +136,7 @@ Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& 
   }
   Value object;
   if (patch.kind == PatchKind::kApply) {
+    if (patch.fault) co_return Fail(*patch.fault);
     auto apply = ApplyConfiguration(context, live, patch.patch, patch.manager, context.info.subresource,
                                     patch.query.force.value_or(false));
     CO_TRY_ASSIGN(object, co_await std::move(apply));
@@ -145,36 +157,60 @@ Task<Result<Value>> ComputePatched(RequestContext& context, const PatchRequest& 
   co_return ToWorking(arena, *context.resource, object);
 }
 
-Result<Value> ParsePatch(RequestContext& context, PatchKind kind, std::vector<std::string>& duplicates) {
+// What upstream's merge of an unchecked patch says of anything that is no object or list.
+constexpr std::string_view kBadMergePatch = "Invalid JSON Patch";
+
+// The words for a fault depend on who reads the patch first: a check of its fields, or without that the code that applies it.
+Status PatchFault(PatchKind kind, bool checked, std::string_view why) {
+  if (kind == PatchKind::kMerge && !checked) return BadRequestError(std::string(kBadMergePatch));
+  if (kind == PatchKind::kStrategicMerge || !checked) return BadRequestError(std::string(why));
+  return BadRequestError("error decoding patch: " + std::string(why));
+}
+
+// What JSON calls it.
+std::string_view ShapeOf(const Value& value) {
+  if (value.IsList()) return "array";
+  if (value.IsObject()) return "object";
+  return value.IsString() ? "string" : value.IsBool() ? "bool" : "number";
+}
+
+Result<Value> ParsePatch(RequestContext& context, PatchKind kind, bool checked, std::vector<std::string>& duplicates) {
   std::string_view body = context.request.body;
   if (kind == PatchKind::kApply) {
     auto parsed = ParseUntyped(context.arena(), body, Encoding::kYaml, &duplicates);
     if (!parsed) {
       return Fail(BadRequestError("error decoding YAML: error converting YAML to JSON: " + parsed.error().message()));
     }
-    return *parsed;
+    if (parsed->IsObject() || parsed->IsNull()) return *parsed;
+    return Fail(BadRequestError("error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal " +
+                                std::string(ShapeOf(*parsed)) + " into Go value of type map[string]interface {}"));
   }
   auto parsed = ParseUntyped(context.arena(), body, Encoding::kJson, &duplicates);
-  if (!parsed) return Fail(BadRequestError("error decoding patch: " + parsed.error().message()));
+  if (!parsed) return Fail(PatchFault(kind, checked, parsed.error().message()));
   bool right_shape = kind == PatchKind::kJson ? parsed->IsList() : parsed->IsObject();
-  if (right_shape) return *parsed;
-  std::string_view shape = parsed->IsList() ? "array" : parsed->IsObject() ? "object" : parsed->IsString() ? "string"
-                           : parsed->IsBool() ? "bool" : "number";
-  return Fail(BadRequestError("error decoding patch: json: cannot unmarshal " + std::string(shape) + " into Go value of type " +
-                              (kind == PatchKind::kJson ? "[]handlers.jsonPatchOp" : "map[string]interface {}")));
+  if (right_shape || (kind == PatchKind::kMerge && !checked && parsed->IsList())) return *parsed;
+  if (parsed->IsNull()) {  // Go reads it as no operations, or as no members; the merge then wants some
+    if (kind == PatchKind::kMerge) return Fail(BadRequestError(std::string(kBadMergePatch)));
+    return kind == PatchKind::kJson ? Value::EmptyList() : Value::EmptyObject();
+  }
+  std::string_view wanted = kind != PatchKind::kJson ? "map[string]interface {}" : checked ? "[]handlers.jsonPatchOp" : "jsonpatch.Patch";
+  return Fail(PatchFault(kind, checked, "json: cannot unmarshal " + std::string(ShapeOf(*parsed)) + " into Go value of type " + std::string(wanted)));
 }
 
 }  // namespace
 
 Result<PatchRequest> ReadPatch(RequestContext& context) {
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
-  TRY_ASSIGN(PatchKind kind, PatchKindOf(context));
+  TRY_ASSIGN(PatchKind kind, PatchKindFor(context));
   PatchRequest patch;
   patch.kind = kind;
   TRY_ASSIGN(patch.query, ParseWriteQuery(context.query, kind == PatchKind::kApply ? WriteKind::kApply : WriteKind::kPatch));
   patch.manager = context.FieldManager(patch.query.field_manager);
-  TRY_ASSIGN(patch.patch, ParsePatch(context, kind, patch.duplicates));
-  if (context.recorder != nullptr && context.recorder->WantsRequests()) context.recorder->NotePatch(object::JsonText(patch.patch));
+  bool checked = patch.query.field_validation != FieldValidation::kIgnore;
+  auto parsed = ParsePatch(context, kind, checked, patch.duplicates);
+  if (parsed) patch.patch = *parsed;
+  else patch.fault = parsed.error();
+  if (parsed && context.recorder != nullptr && context.recorder->WantsRequests()) context.recorder->NotePatch(object::JsonText(patch.patch));
   return patch;
 }
 

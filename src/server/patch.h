@@ -2,6 +2,7 @@
 // another kind (scale).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,16 @@ struct PatchRequest {
   WriteQuery query;
   std::string manager;
   Value patch;                          // parsed; for apply the configuration
+  std::optional<Status> fault;          // why it can't be parsed: told once there is an object to patch
   std::vector<std::string> duplicates;  // fields that stand twice in the patch; of a configuration to apply, problems as YAML tells them
 };
 
-// Reads media type, options and body: 415 for a type that is no patch, 400 for one that can't be read.
+// Of a Content-Type; nullopt for what is no patch.
+std::optional<PatchKind> PatchKindOf(std::string_view content_type);
+// As the router refuses such a body: 415.
+Status UnsupportedPatchType();
+
+// Reads media type, options and body: 415 for a type that is no patch.
 Result<PatchRequest> ReadPatch(RequestContext& context);
 
 struct PatchedObject {

@@ -1,5 +1,6 @@
 // get and list: reading is choosing entries of a snapshot and copying their bytes.
 #include <algorithm>
+#include <cctype>
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
@@ -21,26 +22,37 @@ struct ContinueToken {
   std::string start_key;      // below the prefix
 };
 
+// Where Go's decoder stops: at what is no letter of the alphabet, or at a last letter that alone makes no octet.
+size_t Base64UrlFault(std::string_view text) {
+  size_t last = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const unsigned char c = static_cast<unsigned char>(text[at]);
+    if (c == '\n' || c == '\r') continue;
+    if (std::isalnum(c) == 0 && c != '-' && c != '_') return at;
+    last = at;
+  }
+  return last;
+}
+
 Result<ContinueToken> DecodeContinue(std::string_view text) {
   auto invalid = [](std::string_view why) {
     return Fail(BadRequestError("invalid continue token: continue key is not valid: " + std::string(why)));
   };
   auto json = Base64UrlDecode(text);
-  if (!json) return invalid("illegal base64 data at input byte 0");
+  if (!json) return invalid("illegal base64 data at input byte " + std::to_string(Base64UrlFault(text)));
   object::Arena arena;
   auto parsed = object::ParseJson(arena, *json);
   if (!parsed) return invalid(parsed.error().message());
   if (parsed->Get("v").AsString() != "meta.k8s.io/v1") {
-    return Fail(BadRequestError("invalid continue token: server does not recognize this encoded version " +
-                                std::string(parsed->Get("v").AsString())));
+    return invalid("server does not recognize this encoded version " + std::string(parsed->Get("v").AsString()));
   }
   ContinueToken token;
   token.revision = parsed->Get("rv").AsInt();
   token.start_key = parsed->Get("start").AsString();
   if (token.revision == 0) {
-    return Fail(BadRequestError("invalid continue token: incorrect encoded start resourceVersion"));
+    return invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
   }
-  if (token.start_key.empty()) return Fail(BadRequestError("invalid continue token: encoded start key empty"));
+  if (token.start_key.empty()) return invalid("encoded start key empty (version meta.k8s.io/v1)");
   // A token is the client's to forge: it must not lead out of the prefix.
   std::string_view key = token.start_key;
   if (key.find("//") != key.npos || key.find("/../") != key.npos || key.starts_with("../") || key.ends_with("/..") ||
@@ -120,10 +132,10 @@ Task<Result<std::vector<cache::EntryPtr>>> ViewsToSelect(RequestContext& context
 }
 
 Task<Result<Page>> ContinuePage(RequestContext& context, ListQuery query, Selection selection, std::string prefix) {
+  CO_TRY_ASSIGN(ContinueToken token, DecodeContinue(query.continue_token));
   if (!query.resource_version.empty() && query.resource_version != "0") {
     co_return Fail(BadRequestError("specifying resource version is not allowed when using continue"));
   }
-  CO_TRY_ASSIGN(ContinueToken token, DecodeContinue(query.continue_token));
   cache::Snapshot snapshot;
   if (token.revision < 0) {
     snapshot = context.parts.cache.List(prefix);
@@ -171,13 +183,18 @@ Task<Result<Page>> FirstPage(RequestContext& context, ListQuery query, Selection
 }  // namespace
 
 Task<Result<http::Response>> GetObject(RequestContext& context) {
+  if (context.query.Has("export") && ParseBool(context.query.Get("export"))) {
+    co_return Fail(BadRequestError("the export parameter, deprecated since v1.14, is no longer supported"));
+  }
   std::string_view version = context.query.Get("resourceVersion");
   if (!version.empty() && version != "0") {
     auto revision = ParseResourceVersion(version);
+    if (!revision && context.resource->behaviour->uncached) co_return Fail(ParseListVersion(version).error());
     if (!revision) co_return Fail(Status(500, "", revision.error().message()));
     auto wait = context.parts.cache.WaitFor(*revision, kFreshnessWait);
     CO_TRY(co_await std::move(wait));
   }
+  CO_TRY(CheckKeyName(context.info.name));
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
   if (!entry) co_return Fail(context.NotFound(context.info.name));
   if (context.resource->conversion != nullptr) {

@@ -174,7 +174,8 @@ Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& reso
   }
   if (resource.behaviour->prepare_update != nullptr) object = resource.behaviour->prepare_update(context, object, old);
   if (kind.generation == GenerationRule::kAsSent) return object;
-  bool emptied = resource.behaviour->empty_raises_generation && context.empty_fields != nullptr && context.empty_fields->HasInBody();
+  bool emptied = resource.behaviour->empty_raises_generation && context.empty_fields != nullptr && context.empty_fields->HasInBody() &&
+                 !context.empty_fields->Has(resource.behaviour->filled_by_defaults);
   if (context.subresource != "status" && (BumpsGeneration(kind.generation, object, old) || emptied)) {
     int64_t next = old.Path({"metadata", "generation"}).AsInt() + 1;
     object = SetMetadata(context.arena, type, object, "generation", Value::Int(next));

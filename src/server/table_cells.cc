@@ -108,7 +108,10 @@ Value CustomCell(Arena& arena, const schema::Column& column, const Value& object
   auto found = object::EvaluateJsonPath(column.path, object);
   if (!found || found->empty()) return Value::Null();
   Value value = found->front();
-  if (column.type == "string") return value.IsString() ? value : Text(arena, object::GoText(value));
+  if (column.type == "string") {
+    if (value.IsString()) return value;
+    return Text(arena, value.IsObject() || value.IsList() ? object::WriteJson(value, {.sort_names = true}).value_or(object::GoText(value)) : object::GoText(value));
+  }
   if (column.type == "integer") return value.IsDouble() ? Value::Int(static_cast<int64_t>(value.AsDouble())) : value.IsInt() ? value : Value::Null();
   if (column.type == "number") return value.IsNumber() ? value : Value::Null();
   if (column.type == "boolean") return value.IsBool() ? value : Value::Null();

@@ -142,6 +142,7 @@ void WatchBody::AppendBookmark(std::string& out, uint64_t revision, bool initial
     annotations.Append("k8s.io/initial-events-end", Value::StringRef("true"));
     object = SetMetadata(arena, type, object, "annotations", annotations.Build());
   }
+  if (auto show = state_.resource.behaviour->shown_when_empty; show != nullptr && !partial) object = show(arena, object);
   std::string api_version = partial ? "meta.k8s.io/" + state_.output.transformation_version : kind.gvk.ApiVersion();
   std::string_view name = partial ? std::string_view("PartialObjectMetadata") : kind.gvk.kind;
   auto bytes = EncodeValue(type, api_version, name, object, state_.output.encoding, false);

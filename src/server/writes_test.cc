@@ -124,6 +124,11 @@ TEST_F(WritesTest, FaultsComeInTheOrderOfTheDocument) {
             "field \"bogus\"");
 }
 
+TEST_F(WritesTest, UnknownFieldsAreToldOfOnce) {
+  EXPECT_EQ(Ask("POST", std::string(kMaps) + "?fieldValidation=Strict", R"({"metadata":{"name":"n"},"bogus":1,"bogus":2})").message(),
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"bogus\"");
+}
+
 TEST_F(WritesTest, KeysThatStandTwice) {
   constexpr const char* kRevisions = "/apis/apps/v1/namespaces/default/controllerrevisions?fieldValidation=Strict";
   EXPECT_EQ(Ask("POST", kRevisions, R"({"metadata":{"name":"r"},"revision":1,"data":{"a":1,"a":2}})").code, 201);

@@ -25,8 +25,9 @@ class Request:
 
     def __init__(self, operation, method, path, body=None, content='application/json', accept=None):
         self.operation, self.method, self.path, self.body = operation, method, path, body
-        self.headers = {} if body is None else {'Content-Type': content}
-        if accept:
+        self.until = False  # not compared: sent again until it is answered with 200
+        self.headers = {} if body is None or not content else {'Content-Type': content}
+        if accept is not None:
             self.headers['Accept'] = accept
 
 
@@ -43,6 +44,8 @@ def merged(target, patch):
 
 
 class Case:
+    goes_on = False  # whether requests follow one that the servers decided differently
+
     def __init__(self, seed, number, resources, namespace):
         self.chance = random.Random(f'{seed}/{number}')
         self.number, self.namespace = number, namespace
@@ -78,6 +81,10 @@ class Case:
             yield chance.choice(steps)()
         yield Request('get', 'GET', self.path)
         yield self.delete()
+
+    def prepare(self):
+        """What must be there first, and is no matter of comparison."""
+        return []
 
     def cleanup(self):
         """What makes sure the object goes, whatever the case did to it."""
@@ -300,6 +307,7 @@ class Case:
 
 class Walk(Case):
     """Not random: the usual walk over one seed, valid all the way."""
+    goes_on = True
 
     def __init__(self, resource, index, namespace):
         self.chance = random.Random(f'{resource.title}/{index}')

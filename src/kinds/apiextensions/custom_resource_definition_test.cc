@@ -57,6 +57,11 @@ TEST_F(DefinitionTest, SchemasAreStructural) {
       {"{type: object, properties: {a: {type: array}}}", {kRoot + ".properties[a].items: Required value: must be specified"}},
       {"{type: object, properties: {a: {type: string, default: 5}}}",
        {kRoot + R"(.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer")"}},
+      {"{type: object, properties: {a: {type: integer, default: 1, x-kubernetes-validations: [{rule: 'self > 1', message: too few}]}}}",
+       {kRoot + ".properties[a].default: Invalid value: 1: too few"}},
+      {"{type: object, properties: {a: {type: integer, default: 1, x-kubernetes-validations: [{rule: self.b}]}}}",
+       {kRoot + ".properties[a].default: Invalid value: \"integer\": rule compile error: compilation failed: ERROR: <input>:1:5: type 'int' does "
+                "not support field selection\n | self.b\n | ....^"}},
       {"{type: object, properties: {a: {type: object, default: {b: 1}}}}",
        {kRoot + R"(.properties[a].default: Invalid value: {"b":1}: must not have unknown fields)"}},
       {"{type: object, properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, properties: {k: {type: string}}}}}}",
@@ -78,6 +83,27 @@ TEST_F(DefinitionTest, SchemasAreStructural) {
       {"{type: string}", {kRoot + R"(.type: Invalid value: "string": must be object at the root)"}},
   };
   for (const Case& c : kCases) EXPECT_EQ(FaultsOfSchema(c.schema), c.faults) << c.schema;
+}
+
+TEST_F(DefinitionTest, RulesThatDontCompileUseNoOldValue) {
+  Texts faults = FaultsOfSchema("{type: object, properties: {a: {type: integer, x-kubernetes-validations: [{rule: 'self >', optionalOldSelf: true}]}}}");
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_TRUE(faults[1].ends_with(".optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule")) << faults[1];
+}
+
+TEST_F(DefinitionTest, FieldsToSelectByStandBesideTheirSchema) {
+  const std::string schema = "schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}}}";
+  const std::string change = "spec: {versions: [{name: v1, served: true, storage: true, selectableFields: [{jsonPath: .spec.a}], " + schema +
+                             "}, {name: v2, served: true, storage: false, " + schema + "}]}";
+  EXPECT_EQ(Create(kDefinition, change).faults,
+            Texts{"spec.versions[0].selectableFields: Invalid value: \"\": may only be set when `version.schema.openAPIV3Schema` is not included"});
+}
+
+TEST_F(DefinitionTest, DefaultsAndUnknownFieldsDontGoTogether) {
+  Texts faults = Create(kDefinition, "spec: {preserveUnknownFields: true, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: "
+                                     "{type: object, properties: {a: {type: integer, default: 1}}}}}]}").faults;
+  ASSERT_FALSE(faults.empty());
+  EXPECT_EQ(faults[0], "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema");
 }
 
 TEST_F(DefinitionTest, PartsOfVersions) {

@@ -286,6 +286,12 @@ class CompiledRules : public schema::ObjectRules {
 
 }  // namespace
 
+void CheckRulesOfPart(const Condition& part, const Type* shape, bool resource, const object::Value& value, const object::Value& old,
+                      const FieldPath& path, FieldErrors& errors) {
+  std::unique_ptr<Node> node = MakeNode(part, shape, cel::DeclType::FromSchema(part.schema, resource));
+  if (node) Run(nullptr, errors).Check(*node, value, old, Correlation(), path);
+}
+
 std::unique_ptr<const schema::ObjectRules> MakeObjectRules(const schema::StructuralSchema& schema) {
   if (!HasRules(schema.condition())) return nullptr;
   return std::make_unique<const CompiledRules>(schema);

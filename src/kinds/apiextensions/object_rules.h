@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "homeostat/schema/conditions.h"
+#include "homeostat/schema/field_errors.h"
 #include "homeostat/schema/kind.h"
 #include "homeostat/schema/structural.h"
 
@@ -11,5 +13,10 @@ namespace homeostat::kinds {
 
 // Null if the schema has no rules. The schema must outlive it; expressions are compiled when the first object comes.
 std::unique_ptr<const schema::ObjectRules> MakeObjectRules(const schema::StructuralSchema& schema);
+
+// The rules of one part of a schema, and of the parts below it, on a value there. shape: the part's type, null within metadata.
+// resource: the part is a whole object. old: the value before; absent: there was none.
+void CheckRulesOfPart(const schema::Condition& part, const schema::Type* shape, bool resource, const object::Value& value,
+                      const object::Value& old, const schema::FieldPath& path, schema::FieldErrors& errors);
 
 }  // namespace homeostat::kinds

@@ -116,7 +116,7 @@ class Expressions {
       if (place.uncorrelated.empty()) return;
       errors_.Invalid(rule_path, program.rule.Get("rule").AsString(),
                       "oldSelf cannot be used on the uncorrelatable portion of the schema within " + place.uncorrelated);
-    } else if (Value optional = program.rule.Get("optionalOldSelf"); optional.IsBool() && program.error.empty()) {
+    } else if (Value optional = program.rule.Get("optionalOldSelf"); optional.IsBool()) {
       errors_.Invalid(path.Child("optionalOldSelf"), optional.AsBool(), "may not be set if oldSelf is not used in rule");
     }
   }

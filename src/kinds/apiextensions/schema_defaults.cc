@@ -5,6 +5,7 @@
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/prune.h"
 #include "kinds/apiextensions/custom_resource.h"
+#include "kinds/apiextensions/object_rules.h"
 #include "kinds/apiextensions/schema_rules.h"
 
 namespace homeostat::kinds {
@@ -59,7 +60,12 @@ class DefaultRules {
       CheckEmbeddedResources(*type, *coerced, path, errors_, resource);
       if (errors_.size() > before) return;
     }
+    size_t before = errors_.size();
     schema::CheckConditions(condition, fallback, path, errors_);
+    // A default that stays as it is, then one that is new.
+    for (const Value& old : {fallback, Value()}) {
+      if (errors_.size() == before) CheckRulesOfPart(condition, type, resource, fallback, old, path, errors_);
+    }
   }
 
   bool require_pruned_, is_pruned_ = true;

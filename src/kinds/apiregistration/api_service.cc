@@ -60,7 +60,7 @@ void CheckTarget(const Value& spec, const FieldPath& path, FieldErrors& errors) 
   }
 }
 
-void CheckNew(RuleContext&, Value service, FieldErrors& errors) {
+void CheckNew(RuleContext& context, Value service, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = service.Get("spec");
   std::string_view name = service.Path({"metadata", "name"}).AsString();
@@ -73,6 +73,7 @@ void CheckNew(RuleContext&, Value service, FieldErrors& errors) {
   if (!name.empty() && object::IsValidPathSegmentName(name).empty() && name != required) {
     errors.Invalid(FieldPath("metadata").Child("name"), name, "must be `spec.version+\".\"+spec.group`: " + GoQuote(required));
   }
+  CheckRestOfMetadata(context, errors);
   if (group.empty() && version != "v1") {
     errors.Required(path.Child("group"), "only v1 may have an empty group and it better be legacy kube");
   }
@@ -110,6 +111,7 @@ Value Cell(object::Arena& arena, std::string_view cell, Value api_service, WallT
 }  // namespace
 
 const Behaviour kAPIService{.group = "apiregistration.k8s.io", .kind = "APIService", .validate_name = NameIsPathSegment,
-                            .prepare_create = PrepareNew, .validate_create = CheckNew, .validate_update = CheckUpdate, .cell = Cell};
+                            .prepare_create = PrepareNew, .validate_create = CheckNew, .validate_update = CheckUpdate, .cell = Cell,
+                            .no_table_of_status = true};
 
 }  // namespace homeostat::kinds

@@ -120,9 +120,17 @@ Value ShownMetadata(object::Arena& arena, Value metadata) {
                 [](Edit& edit) { edit.SetEntry("annotations", kTemplateGeneration, Value()); });
 }
 
+// The generation of the template is a field of upstream's internal form.
+Value EmptySet(object::Arena& arena, Value object) {
+  return Edited(arena, v1::DaemonSet::SchemaType(), object, [](Edit& edit) {
+    edit.In("metadata", [](Edit& metadata) { metadata.SetEntry("annotations", kTemplateGeneration, Value::StringRef("0")); });
+  });
+}
+
 }  // namespace
 
 const Behaviour kDaemonSet{.group = "apps", .kind = "DaemonSet", .prepare_create = PrepareNew, .prepare_update = PrepareUpdate,
-                           .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = Warn, .shown_metadata = ShownMetadata};
+                           .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = Warn, .shown_metadata = ShownMetadata,
+                           .shown_when_empty = EmptySet};
 
 }  // namespace homeostat::kinds

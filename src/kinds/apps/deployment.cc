@@ -3,6 +3,7 @@
 #include "kinds/apps/apps.h"
 #include "kinds/cells.h"
 #include "kinds/core/pod_template.h"
+#include "kinds/edit.h"
 #include "kinds/group_checks.h"
 #include "kinds/internal_json.h"
 
@@ -138,13 +139,24 @@ Value DeploymentCell(object::Arena& arena, std::string_view, Value deployment, W
 
 }  // namespace
 
+Value WithZeroReplicas(object::Arena& arena, const schema::Type& type, Value object) {
+  return Edited(arena, type, object, [](Edit& edit) { edit.In("spec", [](Edit& spec) { spec.Fill("replicas", Value::Int(0)); }); });
+}
+
+namespace {
+
+Value EmptyDeployment(object::Arena& arena, Value object) { return WithZeroReplicas(arena, v1::Deployment::SchemaType(), object); }
+Value EmptyReplicaSet(object::Arena& arena, Value object) { return WithZeroReplicas(arena, v1::ReplicaSet::SchemaType(), object); }
+
+}  // namespace
+
 Value CountOf(object::Arena& arena, const Value& ready, const Value& wanted) {
   return TextCell(arena, std::to_string(ready.AsInt()) + "/" + std::to_string(wanted.AsInt()));
 }
 
 const Behaviour kDeployment{.group = "apps", .kind = "Deployment", .validate_create = CheckNewDeployment,
-                            .validate_update = CheckDeploymentUpdate, .warn = Warn, .cell = DeploymentCell};
+                            .validate_update = CheckDeploymentUpdate, .warn = Warn, .cell = DeploymentCell, .shown_when_empty = EmptyDeployment};
 const Behaviour kReplicaSet{.group = "apps", .kind = "ReplicaSet", .validate_create = CheckNewReplicaSet,
-                            .validate_update = CheckReplicaSetUpdate, .warn = Warn};
+                            .validate_update = CheckReplicaSetUpdate, .warn = Warn, .shown_when_empty = EmptyReplicaSet};
 
 }  // namespace homeostat::kinds

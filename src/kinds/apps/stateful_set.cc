@@ -219,10 +219,13 @@ Value RevisionCell(object::Arena& arena, std::string_view, Value revision, WallT
   return Value::StringRef("<none>");
 }
 
+Value EmptySet(object::Arena& arena, Value object) { return WithZeroReplicas(arena, v1::StatefulSet::SchemaType(), object); }
+
 }  // namespace
 
 const Behaviour kStatefulSet{.group = "apps", .kind = "StatefulSet", .validate_name = object::NameIsDNSLabel,
-                             .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = Warn, .cell = SetCell};
+                             .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = Warn, .cell = SetCell,
+                             .shown_when_empty = EmptySet};
 const Behaviour kControllerRevision{.group = "apps", .kind = "ControllerRevision", .validate_create = CheckNewRevision,
                                     .validate_update = CheckRevisionUpdate, .cell = RevisionCell};
 

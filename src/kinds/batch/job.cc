@@ -28,7 +28,8 @@ const schema::Type& SelectorType() { return api::meta::v1::LabelSelector::Schema
 // Without a selector of its own a job gets one that finds its pods by its uid, and they get the labels.
 Value PrepareNew(RuleContext& context, Value job) {
   if (job.Path({"spec", "manualSelector"}).AsBool()) return job;
-  Value name = job.Path({"metadata", "name"}), uid = job.Path({"metadata", "uid"});
+  Value name = Value::StringRef(job.Path({"metadata", "name"}).AsString());  // "" where there is none, to be refused later
+  Value uid = job.Path({"metadata", "uid"});
   // A job without labels of its own has its pods': by default, with one map for both, or else once it is read from the store.
   Value own = job.Path({"metadata", "labels"}), of_pods = job.Path({"spec", "template", "metadata", "labels"});
   bool shared = own.empty() || own.members().data() == of_pods.members().data();

@@ -32,9 +32,11 @@ TEST_F(CoreTest, NamespaceIsHeldByItsFinalizer) {
   RuleContext context = Context(made.object);
   Value going = behaviour.mark_deleting(context, made.object);
   EXPECT_EQ(At(going, "status.phase"), R"("Terminating")");
-  Outcome freed = Update(Load("{apiVersion: v1, kind: Namespace, metadata: {name: first}, spec: {finalizers: []}}"), going, "finalize");
+  Outcome freed = Update(Load("{apiVersion: v1, kind: Namespace, metadata: {name: first, deletionTimestamp: '2031-01-01T00:00:00Z'}, spec: {finalizers: []}}"),
+                         going, "finalize");
   EXPECT_EQ(freed.faults, Texts());
   EXPECT_FALSE(behaviour.held(freed.object));
+  EXPECT_TRUE(behaviour.held(Load("{apiVersion: v1, kind: Namespace, metadata: {name: first}}"))) << "the first deletion only marks it";
   EXPECT_EQ(At(freed.object, "status.phase"), R"("Terminating")");
   // Not by the object itself.
   EXPECT_TRUE(behaviour.held(Update(Load("{apiVersion: v1, kind: Namespace, metadata: {name: first}, spec: {finalizers: []}}"), made.object).object));

@@ -80,7 +80,8 @@ void ValidateUpdate(RuleContext& context, Value ns, Value, FieldErrors& errors) 
   else CheckFinalizers(ns, context.subresource == "finalize", errors);
 }
 
-bool Held(Value ns) { return !ns.Get("spec").Get("finalizers").empty(); }
+// The first deletion marks it, whatever its finalizers.
+bool Held(Value ns) { return !ns.Path({"metadata", "deletionTimestamp"}) || !ns.Get("spec").Get("finalizers").empty(); }
 
 // No period is granted: it takes as long as it takes.
 Value MarkDeleting(RuleContext& context, Value ns) {

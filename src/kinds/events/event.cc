@@ -57,6 +57,7 @@ void CheckSeries(const Value& event, FieldErrors& errors) {
 void CheckNew(RuleContext& context, Value event, FieldErrors& errors) {
   CheckBasics(context, event, errors);
   if (IsCore(context)) return;
+  CheckRestOfMetadata(context, errors);
   CheckSeries(event, errors);
   if (!event.Get("eventTime")) errors.Required(FieldPath("eventTime"));
   std::string_view type = event.Get("type").AsString();
@@ -73,6 +74,7 @@ void CheckNew(RuleContext& context, Value event, FieldErrors& errors) {
 void CheckUpdate(RuleContext& context, Value event, Value old, FieldErrors& errors) {
   CheckBasics(context, event, errors);
   if (IsCore(context)) return;
+  CheckRestOfMetadata(context, errors);
   const schema::Type& type = api::core::v1::Event::SchemaType();
   if (!schema::IsEqual(*type.FindField("series")->type, event.Get("series"), old.Get("series"))) CheckSeries(event, errors);
   for (std::string_view field : {"involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "reason",
@@ -170,6 +172,6 @@ std::optional<std::string> Selectable(Value event, std::string_view field) {
 }  // namespace
 
 const Behaviour kEvent{.group = "", .kind = "Event", .validate_create = CheckNew, .validate_update = CheckUpdate, .cell = Cell,
-                       .selectable = Selectable, .convert = Convert};
+                       .selectable = Selectable, .convert = Convert, .uncached = true};
 
 }  // namespace homeostat::kinds

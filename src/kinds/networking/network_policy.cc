@@ -136,6 +136,6 @@ void Warn(RuleContext& context, Value policy, Value) {
 }  // namespace
 
 const Behaviour kNetworkPolicy{.group = "networking.k8s.io", .kind = "NetworkPolicy", .validate_create = CheckNew,
-                               .validate_update = CheckUpdate, .warn = Warn, .empty_raises_generation = true};
+                               .validate_update = CheckUpdate, .warn = Warn, .empty_raises_generation = true, .filled_by_defaults = "spec.policyTypes"};
 
 }  // namespace homeostat::kinds

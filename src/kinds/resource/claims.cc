@@ -309,7 +309,7 @@ Value ClaimCell(object::Arena& arena, std::string_view, Value claim, WallTime) {
 const Behaviour kDeviceClass{.group = "resource.k8s.io", .kind = "DeviceClass", .validate_name = LongName, .validate_create = CheckClass,
                              .validate_update = CheckClassUpdate};
 const Behaviour kResourceClaim{.group = "resource.k8s.io", .kind = "ResourceClaim", .prepare_update = PrepareClaimStatus, .validate_create = CheckClaim,
-                               .validate_update = CheckClaimUpdate, .cell = ClaimCell};
+                               .validate_update = CheckClaimUpdate, .cell = ClaimCell, .no_table_of_status = true};
 const Behaviour kResourceClaimTemplate{.group = "resource.k8s.io", .kind = "ResourceClaimTemplate", .validate_create = CheckTemplate,
                                        .validate_update = CheckTemplateUpdate};
 

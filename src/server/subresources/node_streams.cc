@@ -1,8 +1,10 @@
 // log, exec, attach and portforward of Pods: checked here, served by the pod's node.
 #include "homeostat/api/core/v1.h"
 #include "homeostat/base/text.h"
+#include "homeostat/object/time.h"
 #include "server/admission_requests.h"
 #include "server/object_store.h"
+#include "server/options.h"
 #include "server/request_chain.h"
 #include "server/subresources/subresources.h"
 
@@ -78,7 +80,28 @@ Task<Result<http::Response>> ReadError(http::Response response) {
   co_return Fail(Status(500, "InternalError", text));
 }
 
-Task<Result<http::Response>> AskNode(NodeHandlers nodes, std::string node, http::Request request) {
+// What a log request may ask for. Source: upstream's PodLogOptions and their validation.
+Result<void> CheckLogOptions(RequestContext& context) {
+  const http::Query& query = context.query;
+  schema::FieldErrors errors;
+  TRY_ASSIGN(std::optional<int64_t> since, OptionalInt(query, "sinceSeconds"));
+  if (std::string_view time = query.Get("sinceTime"); !time.empty()) TRY(object::ParseTime(time));
+  TRY_ASSIGN(std::optional<int64_t> tail, OptionalInt(query, "tailLines"));
+  TRY_ASSIGN(std::optional<int64_t> limit, OptionalInt(query, "limitBytes"));
+  if (tail && *tail < 0) errors.Invalid(schema::FieldPath("tailLines"), *tail, "must be greater than or equal to 0");
+  if (limit && *limit < 1) errors.Invalid(schema::FieldPath("limitBytes"), *limit, "must be greater than 0");
+  if (since && query.Has("sinceTime")) {
+    errors.Forbidden(schema::FieldPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified");
+  } else if (since && *since < 1) {
+    errors.Invalid(schema::FieldPath("sinceSeconds"), *since, "must be greater than 0");
+  }
+  if (query.Has("stream")) errors.Forbidden(schema::FieldPath("stream"), "may not be specified");
+  if (errors.empty()) return {};
+  return Fail(errors.ToStatus("", "PodLogOptions", context.info.name));
+}
+
+Task<Result<http::Response>> AskNode(const RequestContext& context, NodeHandlers nodes, std::string node, http::Request request) {
+  if (!context.parts.objects.Get("", "nodes", "", node)) co_return Fail(NotFoundError("", "pods", node));  // upstream's mixture
   http::Handler* handler = nodes(node);
   if (handler == nullptr) co_return Fail(Status(503, "ServiceUnavailable", "node " + GoQuote(node) + " serves no containers' streams"));
   auto ask = handler->Handle(std::move(request));
@@ -112,16 +135,17 @@ struct NodeStreams {
   NodeHandlers nodes;
 
   Task<Result<http::Response>> Log(RequestContext& context) const {
+    CO_TRY(CheckLogOptions(context));
     object::DocumentPtr document;
     CO_TRY_ASSIGN(Pod pod, FindPod(context, document));
     CO_TRY_ASSIGN(std::string container, ChooseContainer(pod, context.query.Get("container")));
     std::string node(pod.spec().node_name());
     if (node.empty()) {
       http::Response nothing;
-      nothing.headers.Set("Content-Type", "text/plain");
+      nothing.code = 204;
       co_return nothing;
     }
-    auto ask = AskNode(nodes, std::move(node), ForNode(context, "containerLogs", container));
+    auto ask = AskNode(context, nodes, std::move(node), ForNode(context, "containerLogs", container));
     co_return co_await std::move(ask);
   }
 
@@ -141,7 +165,7 @@ struct NodeStreams {
     if (has_container && (phase == "Succeeded" || phase == "Failed")) {
       co_return Fail(BadRequestError("cannot exec into a container in a completed pod; current phase is " + std::string(phase)));
     }
-    auto ask = AskNode(nodes, std::move(node), ForNode(context, std::move(verb), container));
+    auto ask = AskNode(context, nodes, std::move(node), ForNode(context, std::move(verb), container));
     co_return co_await std::move(ask);
   }
 };

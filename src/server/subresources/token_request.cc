@@ -7,6 +7,7 @@
 #include "homeostat/base/ids.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/time.h"
+#include "patch/field_manager.h"
 #include "server/admission_requests.h"
 #include "server/metadata.h"
 #include "server/subresources/review.h"
@@ -86,6 +87,7 @@ Result<void> Bind(RequestContext& context, const v1::BoundObjectReference& refer
     return Fail(BadRequestError("cannot bind token to object of type " + type));
   }
   std::string_view ns = kind == "Node" ? std::string_view() : std::string_view(context.info.ns);
+  if (name.empty()) return Fail(BadRequestError("Name parameter required."));
   object::DocumentPtr object = context.parts.objects.Get("", plural, ns, name);
   if (!object) return Fail(NotFoundError("", plural, name));
   if (kind == "Pod") {
@@ -148,6 +150,8 @@ Task<Result<void>> Admit(RequestContext& context, Value request, bool dry_run) {
 Task<Result<http::Response>> AnswerToken(auth::ServiceAccountTokens& tokens, RequestContext& context) {
   CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
   CO_TRY_ASSIGN(Value body, DecodeBody(context, TokenRequestKind(), query.field_validation));
+  patch::FieldManager managers({.kind = TokenRequestKind().gvk, .type = TokenRequestKind().type, .subresource = "token"});
+  body = managers.Update(context.arena(), Value(), body, context.FieldManager(query.field_manager), context.runtime().WallNow(), false);
   auto change = AdmitChanges(context, body, query.dry_run);
   CO_TRY_ASSIGN(body, co_await std::move(change));
   v1::TokenRequest request(body);
