@@ -56,7 +56,9 @@ class Server:
             self.process = subprocess.Popen([program, *(f'--{name}={value}' for name, value in flags.items())], stdout=log, stderr=log, cwd=folder)
 
     def ask(self, path):
-        connection = self.context.wrap_socket(socket.create_connection(('127.0.0.1', self.port)), server_hostname='127.0.0.1')
+        plain = socket.create_connection(('127.0.0.1', self.port))
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as all clients of Kubernetes have it
+        connection = self.context.wrap_socket(plain, server_hostname='127.0.0.1')
         connection.sendall(f'GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n'.encode())
         return connection
 

@@ -308,7 +308,7 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   if (resource == nullptr || IsOutOfScope(*resource, info)) {
     // A group version of built-in kinds answers for what it hasn't; one of custom kinds isn't there without them.
     const bool built_in = resource == nullptr ? HasBuiltIn(parts_.resources, info) : !resource->custom;
-    if (built_in && FindPath(info.path) == nullptr) co_return EncodeStatus(NoSuchResource(), error_output);
+    if (built_in) co_return EncodeStatus(NoSuchResource(), error_output);
     auto serving = ServePath(request, info, query, effective, error_output);
     co_return co_await std::move(serving);
   }
