@@ -282,7 +282,7 @@ class Cache::Impl {
       if (found != entries_.end()) entries_.erase(found);
       return result;
     }
-    Seed(*entry);
+    Seed(*entry, result->previous.get());
     live_bytes_ += internal::CostOf(*entry);
     result->current = entry;
     if (found != entries_.end()) {
@@ -293,11 +293,15 @@ class Cache::Impl {
     return result;
   }
 
-  void Seed(const Entry& entry) {
+  // The tree is kept where somebody is going to read it soon: who watches, or has been reading the object before.
+  void Seed(const Entry& entry, const Entry* previous) {
     auto [first, last] = pending_.equal_range(entry.stored().data());
     for (auto it = first; it != last; ++it) {
       if (it->second->key() != entry.key()) continue;
-      if (auto document = it->second->Make(entry.revision())) context_->SeedDocument(entry, std::move(document));
+      auto document = it->second->Make(entry.revision());
+      if (!document) return;
+      const bool keep = hub_->Listens(entry.key()) || (previous != nullptr && context_->IsRecent(*previous));
+      context_->SeedDocument(entry, std::move(document), keep);
       return;
     }
   }

@@ -304,6 +304,38 @@ TEST_F(CacheTest, TheWrittenTreeIsNotDecodedAgain) {
   EXPECT_EQ(given, 0u);
 }
 
+// What nobody watches or has read of late does not take the place of what is read.
+TEST_F(CacheTest, WrittenTreesAreKeptForThoseWhoAreThere) {
+  auto make = [](uint64_t revision) { return MakeDocument("writer", "text", revision); };
+  auto maker_of = [&](const EntryPtr& entry) { return std::string((*entry->document())->root().Get("by").AsString()); };
+  const EntryPtr unwatched = Commit("/registry/p/a", "text", {}, make).entry;
+  EXPECT_EQ(maker_of(unwatched), "first");
+  EXPECT_EQ(decoded_, 1);
+  // Decoded for this write's sake is not read before; answered with is.
+  EXPECT_EQ(maker_of(Commit("/registry/p/a", "more", {}, make).entry), "first");
+  const EntryPtr read = cache_->Get("/registry/p/a");
+  ASSERT_TRUE(read->Encoding("json", [](const object::Value&) -> Result<Bytes> { return Bytes("x"); }));
+  EXPECT_EQ(maker_of(Commit("/registry/p/a", "again", {}, make).entry), "writer");
+  auto elsewhere = cache_->Watch("/registry/q/", 1);
+  EXPECT_EQ(maker_of(Commit("/registry/p/b", "text", {}, make).entry), "first");
+  auto watcher = cache_->Watch("/registry/p/", 1);
+  EXPECT_EQ(maker_of(Commit("/registry/p/c", "text", {}, make).entry), "writer");
+}
+
+// A writer's tree lies among all that it needed on the way.
+TEST_F(CacheTest, WhatIsKeptOfAWrittenTreeIsACopy) {
+  auto watcher = cache_->Watch("/registry/p/", 1);
+  std::weak_ptr<const object::Document> given;
+  const EntryPtr entry = Commit("/registry/p/a", "text", {}, [&given](uint64_t revision) {
+                           auto document = MakeDocument("writer", "text", revision);
+                           given = document;
+                           return document;
+                         }).entry;
+  EXPECT_TRUE(given.expired());
+  EXPECT_EQ((*entry->document())->root().Get("text").AsString(), "text");
+  EXPECT_EQ(decoded_, 0);
+}
+
 TEST_F(CacheTest, EntriesOutliveTheCache) {
   const EntryPtr entry = Commit("/registry/p/a", "text").entry;
   auto watcher = cache_->Watch("/registry/p/", 1);

@@ -23,8 +23,7 @@ Answer AnswerWith(RequestContext& context, Value object, int code) {
   return Answer{code, context.work, object, &context.working(), nullptr};
 }
 
-// The new state as a document, once its revision is known: the request's own tree. What is kept of it is a copy: the request's
-// arena has all that was made on the way, and the state before, which has the one before that.
+// The new state as a document, once its revision is known: the request's own tree, which lives as long as the request.
 cache::DocumentMaker MakeDocument(RequestContext& context, Value object) {
   return [&context, object](uint64_t revision) -> object::DocumentPtr {
     const Resource& resource = *context.resource;
@@ -39,10 +38,7 @@ cache::DocumentMaker MakeDocument(RequestContext& context, Value object) {
     bool shareable = !resource.owner || !resource.owner->retired();
     // Written in another version, it has not been given yet what its stored version adds by default when it is read.
     if (resource.custom && resource.kind != &stored) shareable = false;
-    if (!shareable) return nullptr;
-    auto kept = std::make_shared<object::Document>();
-    kept->set_root(object::DeepCopy(kept->arena(), context.work->root()));
-    return kept;
+    return shareable ? object::DocumentPtr(context.work) : nullptr;
   };
 }
 

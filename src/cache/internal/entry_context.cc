@@ -76,10 +76,24 @@ Result<object::DocumentPtr> EntryContext::Document(const Entry& entry) {
   return document;
 }
 
-void EntryContext::SeedDocument(const Entry& entry, object::DocumentPtr document) {
+void EntryContext::SeedDocument(const Entry& entry, object::DocumentPtr document, bool keep) {
+  if (keep) {
+    auto copy = std::make_shared<object::Document>();
+    copy->set_root(object::DeepCopy(copy->arena(), document->root()));
+    document = std::move(copy);
+  }
   Slots dropped;
   std::lock_guard lock(mutex_);
-  KeepDocument(entry, std::move(document), dropped);
+  if (keep) {
+    KeepDocument(entry, std::move(document), dropped);
+  } else {
+    entry.document_ = document;
+  }
+}
+
+bool EntryContext::IsRecent(const Entry& entry) const {
+  std::lock_guard lock(mutex_);
+  return entry.slot_ != nullptr && !entry.slot_->encodings.empty();
 }
 
 void EntryContext::KeepDocument(const Entry& entry, object::DocumentPtr document, Slots& dropped) {

@@ -34,8 +34,11 @@ class EntryContext {
   Result<object::DocumentPtr> Document(const Entry& entry);
   Result<Bytes> Encoding(const Entry& entry, std::string_view name,
                          const std::function<Result<Bytes>(const object::Value&)>& make);
-  // Hands over a tree that is already there.
-  void SeedDocument(const Entry& entry, object::DocumentPtr document);
+  // Hands over a tree that is already there. It serves readers as long as its owner keeps it; keep: and a copy of it, in memory
+  // of just its size, longer.
+  void SeedDocument(const Entry& entry, object::DocumentPtr document, bool keep);
+  // Whether somebody was answered with that state of late.
+  bool IsRecent(const Entry& entry) const;
   // Forgets trees and encodings: the entry ends, or its decoder has changed.
   void Forget(const Entry& entry);
 

@@ -20,13 +20,26 @@ void WatchHub::Remove(const SubscriptionPtr& subscription) {
   if (found->second.empty()) by_prefix_.erase(found);
 }
 
-void WatchHub::Dispatch(const WatchEventPtr& event) {
-  const std::string_view key = event->key();
-  DispatchTo("", event);
+template <class Visit>
+void WatchHub::EachPrefix(std::string_view key, Visit visit) {
+  if (!visit(std::string_view())) return;
   for (size_t slash = key.find('/'); slash != std::string_view::npos; slash = key.find('/', slash + 1)) {
-    DispatchTo(key.substr(0, slash + 1), event);
+    if (!visit(key.substr(0, slash + 1))) return;
   }
-  if (!key.ends_with('/')) DispatchTo(key, event);
+  if (!key.ends_with('/')) visit(key);
+}
+
+bool WatchHub::Listens(std::string_view key) const {
+  bool found = false;
+  EachPrefix(key, [&](std::string_view prefix) { return !(found = by_prefix_.contains(prefix)); });
+  return found;
+}
+
+void WatchHub::Dispatch(const WatchEventPtr& event) {
+  EachPrefix(event->key(), [&](std::string_view prefix) {
+    DispatchTo(prefix, event);
+    return true;
+  });
 }
 
 void WatchHub::DispatchTo(std::string_view prefix, const WatchEventPtr& event) {

@@ -33,6 +33,8 @@ class WatchHub {
  public:
   void Add(SubscriptionPtr subscription);
   void Remove(const SubscriptionPtr& subscription);
+  // Whether anyone would hear of a change of that key.
+  bool Listens(std::string_view key) const;
   // Queues the event with everyone it concerns.
   void Dispatch(const WatchEventPtr& event);
   // Wakes those that were given something since the last call, and says that every event up to here was dispatched.
@@ -45,6 +47,9 @@ class WatchHub {
 
  private:
   void DispatchTo(std::string_view prefix, const WatchEventPtr& event);
+  // Every prefix that a subscription which hears of the key may have, until the visitor says no.
+  template <class Visit>
+  static void EachPrefix(std::string_view key, Visit visit);
 
   struct Hash {
     using is_transparent = void;
