@@ -157,7 +157,9 @@ Result<MediaTypeOptions> NegotiateOutput(std::string_view accept, const Negotiat
     details.shown = true;
     return Fail(NotAcceptableError("406: Not Acceptable\n\nAvailable representations: " + OfferedList(scope)).WithDetails(details));
   }
-  return Fail(NotAcceptableError("only the following media types are accepted: " + OfferedList(scope)));
+  NegotiationScope of_verb = scope;  // which has no streams
+  of_verb.streams = false;
+  return Fail(NotAcceptableError("only the following media types are accepted: " + OfferedList(of_verb)));
 }
 
 Result<Encoding> NegotiateInput(std::string_view content_type, const NegotiationScope& scope) {

@@ -150,6 +150,8 @@ TEST_F(RoutesTest, FormsOfAnswers) {
   const std::string endpoints = "/api/v1/namespaces/default/endpoints";
   EXPECT_TRUE(Ask("GET", endpoints, "", {"Accept: application/json;as=Bogus;v=v1;g=meta.k8s.io"}).headers.Has("Warning"));
   EXPECT_FALSE(Ask("GET", endpoints, "", {"Accept: text/html"}).headers.Has("Warning"));
+  EXPECT_EQ(Ask("GET", endpoints, "", {"Accept: application/json;as=Bogus;v=v1;g=meta.k8s.io"}).message(),
+            "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf");
 }
 
 TEST_F(RoutesTest, TablesOfSubresources) {
