@@ -74,7 +74,7 @@ void AddService(core::Service service, Environment& out) {
   bool first = true;
   for (core::ServicePort port : service.spec().ports()) {
     std::string protocol(port.protocol().empty() ? "TCP" : port.protocol());
-    std::string url = LowerCase(protocol) + "://" + JoinHostPort(ip, port.port());
+    std::string lower = LowerCase(protocol), url = lower + "://" + JoinHostPort(ip, port.port());
     if (std::exchange(first, false)) out.emplace_back(name + "_PORT", url);
     std::string prefix = name + "_PORT_" + std::to_string(port.port()) + "_" + protocol;
     out.emplace_back(prefix, url);

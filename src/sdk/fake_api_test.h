@@ -282,6 +282,7 @@ class FakeApi::Watcher : public http::BodyReader {
     for (const auto& [key, object] : objects) frames += api_.Frame(kind_, WatchEventType::kAdded, object->root());
     if (api_.streamed_lists == StreamedLists::kCut) {
       ends_ = api_.runtime_.Now();
+      from_ = api_.version_;
       return frames;
     }
     from_ = then == 0 ? 0 : api_.history_[then - 1].version;

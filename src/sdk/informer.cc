@@ -34,6 +34,9 @@ bool RefusesStreamedList(const Status& status) {
   return status.code() == 400 || status.code() == 405 || status.code() == 406 || status.code() == 422;
 }
 
+// The server has answered, and will answer the same again.
+bool IsAnswered(const Status& status) { return status.code() / 100 == 4 && status.code() != 429; }
+
 // The position asked for is unknown to the server, not reached by it yet, or not told: begin with a list.
 bool NeedsList(const Status& status) { return status.IsExpired() || status.code() == 504; }
 
@@ -196,8 +199,8 @@ Task<Result<void>> Informer::State::Turn() {
   auto limited = Within(runtime, std::chrono::seconds(2 * kWatchSeconds) + kPatience, std::move(watch));
   std::optional<Result<void>> outcome = co_await limited;
   if (!outcome) co_return Fail(NobodyThere());
-  if (plain_list && !*outcome && RefusesStreamedList(outcome->error())) {
-    stream_list = false;
+  if (plain_list && !*outcome && IsAnswered(outcome->error())) {
+    if (RefusesStreamedList(outcome->error())) stream_list = false;
     co_return Done();
   }
   co_return *outcome;
