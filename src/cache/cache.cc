@@ -68,7 +68,10 @@ class Cache::Impl {
         window_(options),
         hub_(std::make_shared<internal::WatchHub>()),
         advanced_(runtime) {}
-  ~Impl() { engine_.SetObserver(nullptr); }
+  ~Impl() {
+    engine_.SetObserver(nullptr);
+    context_->Close();
+  }
 
   void SetDecoder(std::string prefix, Decoder decoder) {
     auto range = RangeOf(prefix, {});

@@ -336,6 +336,20 @@ TEST_F(CacheTest, WhatIsKeptOfAWrittenTreeIsACopy) {
   EXPECT_EQ(decoded_, 0);
 }
 
+TEST_F(CacheTest, ATreeThatHoldsItsEntryEndsWithTheCache) {
+  std::weak_ptr<const Entry> held;
+  cache_->SetDecoder("/registry/q/", [&held](const Bytes&, uint64_t revision) -> Result<object::DocumentPtr> {
+    auto document = std::make_shared<object::Document>();
+    document->arena().Keep(held.lock());
+    document->set_root(object::Value::Int(static_cast<int64_t>(revision)));
+    return object::DocumentPtr(document);
+  });
+  held = Commit("/registry/q/a", "text").entry;
+  EXPECT_TRUE(held.lock()->document());
+  cache_.reset();
+  EXPECT_TRUE(held.expired());
+}
+
 TEST_F(CacheTest, EntriesOutliveTheCache) {
   const EntryPtr entry = Commit("/registry/p/a", "text").entry;
   auto watcher = cache_->Watch("/registry/p/", 1);

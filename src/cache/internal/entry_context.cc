@@ -98,6 +98,7 @@ bool EntryContext::IsRecent(const Entry& entry) const {
 
 void EntryContext::KeepDocument(const Entry& entry, object::DocumentPtr document, Slots& dropped) {
   entry.document_ = document;
+  if (closed_) return;
   RecentSlot& slot = Touch(entry);
   const size_t bytes = document->arena().capacity() + sizeof(object::Document);
   slot.document = std::move(document);
@@ -116,7 +117,7 @@ Result<Bytes> EntryContext::Encoding(const Entry& entry, std::string_view name,
   TRY_ASSIGN(Bytes bytes, make(document->root()));
   Slots dropped;
   std::lock_guard lock(mutex_);
-  if (entry.document_.lock() != document) return bytes;  // the kind has changed meanwhile
+  if (closed_ || entry.document_.lock() != document) return bytes;  // or the kind has changed meanwhile
   RecentSlot& slot = Touch(entry);
   if (Bytes* known = FindEncoding(slot, name)) return *known;
   slot.encodings.emplace_back(std::string(name), bytes);
@@ -129,6 +130,13 @@ void EntryContext::Forget(const Entry& entry) {
   std::lock_guard lock(mutex_);
   if (entry.slot_) Drop(*entry.slot_, dropped);
   entry.document_.reset();
+}
+
+void EntryContext::Close() {
+  Slots dropped;
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  while (!recent_.empty()) Drop(recent_.back(), dropped);
 }
 
 size_t EntryContext::recent_bytes() const {

@@ -42,6 +42,9 @@ class EntryContext {
   // Forgets trees and encodings: the entry ends, or its decoder has changed.
   void Forget(const Entry& entry);
 
+  // Keeps nothing from now on: a tree may hold an entry, and an entry holds this.
+  void Close();
+
   size_t recent_bytes() const;
 
  private:
@@ -60,6 +63,7 @@ class EntryContext {
   std::map<std::string, std::shared_ptr<const Decoder>, std::less<>> decoders_;
   Slots recent_;
   const size_t limit_;
+  bool closed_ = false;
   size_t cost_ = 0;
 };
 
