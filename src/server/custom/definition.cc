@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "homeostat/api/apiextensions/v1.h"
 #include "homeostat/api/meta/v1.h"
 #include "homeostat/base/hash.h"
 #include "homeostat/base/text.h"
@@ -13,6 +14,7 @@
 #include "server/body.h"
 #include "server/custom/conversion.h"
 #include "server/metadata.h"
+#include "server/object_store.h"
 
 namespace homeostat::server {
 
@@ -70,7 +72,8 @@ std::shared_ptr<const Definition> Definition::Read(Runtime& runtime, cache::Entr
   bool shown = HasCondition(object, "Established") || HasCondition(object, "NamesAccepted");
   if (!shown || accepted.Get("plural").AsString().empty() || accepted.Get("kind").AsString().empty()) return nullptr;
   auto definition = std::make_shared<Definition>();
-  definition->entry_ = std::move(entry);
+  definition->stored_ = entry->stored();
+  definition->revision_ = entry->revision();
   definition->uid_ = MetadataString(object, "uid");
   definition->terminating_ = HasCondition(object, "Terminating");
   definition->ReadNames(spec, accepted);
@@ -186,9 +189,9 @@ void Definition::SetRules(Version& version) {
 
 void Definition::Load() const {
   std::call_once(loaded_, [this] {
-    auto document = entry_->document();
+    object::DocumentPtr document = Document();
     for (const Version& version : versions_) {
-      object::OwnedValue schema = document ? SchemaOf(version.name) : object::OwnedValue();
+      object::OwnedValue schema = SchemaIn(document, version.name);
       schema::StructuralOptions options;
       options.object_meta = &api::meta::v1::ObjectMeta::SchemaType();
       options.name = version.openapi_name;
@@ -221,14 +224,19 @@ void Definition::MakeListType(const Version& version) {
   version.kind.list_type = &version.list;
 }
 
-object::OwnedValue Definition::SchemaOf(std::string_view name) const {
-  auto document = entry_->document();
+object::DocumentPtr Definition::Document() const {
+  return DecodeStored(api::apiextensions::v1::CustomResourceDefinition::SchemaKind(), stored_, revision_).value_or(nullptr);
+}
+
+object::OwnedValue Definition::SchemaIn(const object::DocumentPtr& document, std::string_view name) {
   if (!document) return {};
-  for (const Value& version : (*document)->root().Path({"spec", "versions"}).items()) {
-    if (version.Get("name").AsString() == name) return {*document, version.Path({"schema", "openAPIV3Schema"})};
+  for (const Value& version : document->root().Path({"spec", "versions"}).items()) {
+    if (version.Get("name").AsString() == name) return {document, version.Path({"schema", "openAPIV3Schema"})};
   }
   return {};
 }
+
+object::OwnedValue Definition::SchemaOf(std::string_view version) const { return SchemaIn(Document(), version); }
 
 const Definition::Version* Definition::FindVersion(std::string_view name) const {
   auto found = std::ranges::find_if(versions_, [&](const Version& version) { return version.name == name; });

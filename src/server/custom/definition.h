@@ -77,7 +77,12 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
   const Version* FindVersion(std::string_view name) const;
   Resource ResourceOf(const Version& version) const;
 
-  cache::EntryPtr entry_;
+  // Its own tree, decoded anew: it is asked for seldom. An entry would keep the cache, whose decoders keep definitions.
+  object::DocumentPtr Document() const;
+  static object::OwnedValue SchemaIn(const object::DocumentPtr& document, std::string_view version);
+
+  Bytes stored_;
+  uint64_t revision_ = 0;
   std::list<std::string> texts_;
   std::list<Version> versions_;
   const Version* storage_ = nullptr;
