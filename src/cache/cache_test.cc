@@ -354,7 +354,8 @@ TEST_F(CacheTest, EntriesOutliveTheCache) {
   const EntryPtr entry = Commit("/registry/p/a", "text").entry;
   auto watcher = cache_->Watch("/registry/p/", 1);
   cache_.reset();
-  EXPECT_TRUE(entry->document());
+  EXPECT_EQ(entry->stored().view(), "text");
+  EXPECT_FALSE(entry->document());
   EXPECT_EQ(Next(**watcher), Texts{"+/registry/p/a=text@2"});
   EXPECT_EQ(Next(**watcher), Texts{});
 }

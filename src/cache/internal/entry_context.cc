@@ -134,8 +134,10 @@ void EntryContext::Forget(const Entry& entry) {
 
 void EntryContext::Close() {
   Slots dropped;
+  decltype(decoders_) decoders;
   std::lock_guard lock(mutex_);
   closed_ = true;
+  decoders.swap(decoders_);
   while (!recent_.empty()) Drop(recent_.back(), dropped);
 }
 

@@ -42,7 +42,8 @@ class EntryContext {
   // Forgets trees and encodings: the entry ends, or its decoder has changed.
   void Forget(const Entry& entry);
 
-  // Keeps nothing from now on: a tree may hold an entry, and an entry holds this.
+  // The cache has ended: from now on nothing is kept, since a tree may hold an entry, and an entry holds this; and nothing is
+  // decoded, since what a decoder knows ends with the server, and may hold entries too.
   void Close();
 
   size_t recent_bytes() const;
