@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/internal/socket_address.h"
+#include "homeostat/base/host_port.h"
 
 namespace homeostat::base_internal {
 namespace {

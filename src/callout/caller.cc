@@ -126,8 +126,10 @@ Status AnswerError(int code, std::string_view content_type, std::string_view bod
   return Status(shown, "", "the server responded with the status code " + std::to_string(code) + " but did not return more information");
 }
 
+bool IsThisServer(const ServiceReference& service) { return service == ServiceReference{"default", "kubernetes", 443}; }
+
 bool IsThisServer(const Target& target) {
-  if (target.service) return target.service->ns == "default" && target.service->name == "kubernetes" && target.service->port == 443;
+  if (target.service) return IsThisServer(*target.service);
   return target.authority == "kubernetes.default.svc" || target.authority == "kubernetes.default.svc:443";
 }
 

@@ -25,7 +25,8 @@ struct PostOptions {
   size_t answer_bytes = 16 << 20;               // of the answer's body
 };
 
-// Whether a target is the API server itself, under the name it has in its own cluster.
+// Whether a service or a target is the API server itself, under the name it has in its own cluster.
+bool IsThisServer(const ServiceReference& service);
 bool IsThisServer(const Target& target);
 
 // Loop only. The runtime and the reader must outlive it, and it the tasks it returned; what ClientFor gave may outlive it.

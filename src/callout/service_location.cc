@@ -5,6 +5,7 @@
 
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/discovery/v1.h"
+#include "homeostat/base/host_port.h"
 #include "homeostat/base/text.h"
 
 namespace homeostat::callout {
@@ -15,8 +16,6 @@ using api::core::v1::ServicePort;
 using api::discovery::v1::Endpoint;
 using api::discovery::v1::EndpointPort;
 using api::discovery::v1::EndpointSlice;
-
-constexpr std::string_view kServiceLabel = "kubernetes.io/service-name";
 
 bool IsReady(const Endpoint& endpoint) { return !endpoint.conditions().has_ready() || endpoint.conditions().ready(); }
 
@@ -43,7 +42,7 @@ std::optional<std::string> NameOfPort(const object::Value& service, int32_t numb
 }
 
 std::string ServiceLocation::Authority() const {
-  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+  return JoinHostPort(host, port);
 }
 
 std::vector<object::DocumentPtr> SlicesOf(const kinds::ObjectReader& objects, std::string_view ns, std::string_view service) {

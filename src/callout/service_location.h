@@ -12,6 +12,9 @@
 
 namespace homeostat::callout {
 
+// On an endpoint slice: the name of its service.
+inline constexpr std::string_view kServiceLabel = "kubernetes.io/service-name";
+
 struct ServiceLocation {
   std::string host;  // an address without brackets, or a name
   int32_t port = 0;

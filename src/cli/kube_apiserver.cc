@@ -17,6 +17,7 @@
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace.h"
 #include "homeostat/base/files.h"
+#include "homeostat/base/host_port.h"
 #include "homeostat/base/log.h"
 #include "homeostat/sdk/custom_kinds.h"
 #include "http/server.h"
@@ -49,7 +50,7 @@ class KubeApiserver : public Serving {
   Task<Result<void>> Start() override {
     for (const std::string& other : flags_.Others(kUsed)) log_.V(1).Info("the flag has no effect here", {{"flag", "--" + other}});
     const std::string host = flags_.Get("bind-address", "0.0.0.0");
-    const std::string address = (host.find(':') == host.npos ? host : "[" + host + "]") + ":" + flags_.Get("secure-port", "6443");
+    const std::string address = JoinHostPort(host, flags_.Get("secure-port", "6443"));
     CO_TRY_ASSIGN(std::unique_ptr<Listener> listener, runtime_.network().Listen(address));
     CO_TRY(LoadCertificates(host));
     CO_TRY(MakeControlPlane(listener->address(), host));
@@ -167,8 +168,7 @@ class KubeApiserver : public Serving {
     if (issuers.empty()) issuers = {options.tokens.issuer};
     options.tokens.issuer = issuers.front();
     options.tokens.other_issuers.assign(issuers.begin() + 1, issuers.end());
-    const std::string& host = options.advertise_address;
-    const std::string own = fmt::format("https://{}:{}", host.find(':') == host.npos ? host : "[" + host + "]", options.advertise_port);
+    const std::string own = "https://" + JoinHostPort(options.advertise_address, options.advertise_port);
     options.tokens.jwks_uri = flags_.Get("service-account-jwks-uri", own + "/openid/v1/jwks");
     options.tokens.api_audiences = flags_.List("api-audiences");
     if (options.tokens.api_audiences.empty()) options.tokens.api_audiences = std::move(issuers);

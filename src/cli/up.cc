@@ -16,6 +16,7 @@
 #include "cli/version.h"
 #include "controllers/controllers.h"
 #include "homeostat/base/files.h"
+#include "homeostat/base/host_port.h"
 #include "homeostat/base/log.h"
 #include "homeostat/base/runtime.h"
 #include "http/server.h"
@@ -176,9 +177,7 @@ Result<void> Cluster::StartServing() {
   });
   server_ = std::make_unique<http::Server>(runtime_, std::move(listener_), std::move(secure), control_plane_->server());
   server_->Start();
-  std::string host = HostOf(address_);
-  if (host.find(':') != host.npos) host = "[" + host + "]";
-  std::string url = fmt::format("https://{}:{}", host, PortOf(address_));
+  std::string url = "https://" + JoinHostPort(HostOf(address_), PortOf(address_));
   std::string kubeconfig = auth::MakeKubeconfig(url, pki_.authority.certificate, pki_.admin, "homeostat", "admin");
   TRY(WriteFileAtomically(options_.kubeconfig, kubeconfig, 0600));
   fmt::print("homeostat is ready at {}; export KUBECONFIG={}\n", url, options_.kubeconfig);

@@ -10,12 +10,6 @@ namespace {
 
 bool IsV6(std::string_view cidr) { return cidr.find(':') != std::string_view::npos; }
 
-// Names go into JSON, file names and nft scripts: letters, digits, dash and underscore only.
-bool IsPlainName(std::string_view name) {
-  if (name.empty()) return false;
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
-}
-
 Result<void> CheckOptions(const PodNetworkOptions& options) {
   if (!IsPlainName(options.name)) return Fail(BadRequestError("network name '" + options.name + "' is not a plain name"));
   if (!IsPlainName(options.bridge) || options.bridge.size() > 15) {
@@ -96,7 +90,6 @@ Result<std::string> CniConfiguration(const PodNetworkOptions& options) {
 
 Result<std::string> MasqueradeScript(const PodNetworkOptions& options) {
   TRY(CheckOptions(options));
-  // Adding before deleting makes the deletion succeed whether or not the table was there; all of it is one transaction.
   std::string script = RemoveMasqueradeScript(options);
   script += "table inet " + options.name + "-pods {\n  chain postrouting {\n";
   script += "    type nat hook postrouting priority srcnat; policy accept;\n";
@@ -105,9 +98,14 @@ Result<std::string> MasqueradeScript(const PodNetworkOptions& options) {
   return script + "  }\n}\n";
 }
 
-std::string RemoveMasqueradeScript(const PodNetworkOptions& options) {
-  std::string table = "inet " + options.name + "-pods";
-  return "add table " + table + "\ndelete table " + table + "\n";
+bool IsPlainName(std::string_view name) {
+  if (name.empty()) return false;
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
 }
+
+// Adding before deleting makes the deletion succeed whether or not the table was there; all of a script is one transaction.
+std::string RemoveTableScript(const std::string& table) { return "add table " + table + "\ndelete table " + table + "\n"; }
+
+std::string RemoveMasqueradeScript(const PodNetworkOptions& options) { return RemoveTableScript("inet " + options.name + "-pods"); }
 
 }  // namespace homeostat::network

@@ -35,5 +35,9 @@ Result<std::string> CniConfiguration(const PodNetworkOptions& options);
 Result<std::string> MasqueradeScript(const PodNetworkOptions& options);
 std::string RemoveMasqueradeScript(const PodNetworkOptions& options);
 
+// Names go into JSON, file names and nft scripts: letters, digits, dash and underscore only.
+bool IsPlainName(std::string_view name);
+// Takes a table of nft away, whether or not it is there.
+std::string RemoveTableScript(const std::string& table);
 
 }  // namespace homeostat::network

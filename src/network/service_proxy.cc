@@ -2,8 +2,6 @@
 
 #include <arpa/inet.h>
 
-#include <algorithm>
-#include <cctype>
 #include <map>
 #include <string_view>
 
@@ -105,15 +103,11 @@ std::string Hooked(std::string_view name, std::string_view hook, const std::stri
 
 }  // namespace
 
-std::string RemoveServiceProxyScript(const std::string& name) {
-  std::string table = "inet " + name + "-services";
-  return "add table " + table + "\ndelete table " + table + "\n";
-}
+std::string RemoveServiceProxyScript(const std::string& name) { return RemoveTableScript("inet " + name + "-services"); }
 
 Result<std::string> ServiceProxyScript(const ServiceProxyOptions& options, std::span<const ServicePort> ports) {
   for (const std::string& name : {options.name, options.bridge}) {
-    bool plain = !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
-    if (!plain) return Fail(BadRequestError("network name '" + name + "' is not a plain name"));
+    if (!IsPlainName(name)) return Fail(BadRequestError("network name '" + name + "' is not a plain name"));
   }
   for (const std::string& cidr : options.pod_cidrs) TRY(CheckCidr(cidr));
   Family v4(false), v6(true);

@@ -1,5 +1,6 @@
 #include "node/environment.h"
 
+#include "homeostat/base/host_port.h"
 #include "homeostat/base/text.h"
 #include "node/errors.h"
 
@@ -53,12 +54,6 @@ std::string UpperWithUnderscores(std::string_view name) {
   std::string out(name);
   for (char& c : out) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return out;
-}
-
-// "10.96.0.1:80", "[fd00::1]:80".
-std::string JoinHostPort(std::string_view host, int32_t port) {
-  bool v6 = host.find(':') != std::string_view::npos;
-  return (v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + std::to_string(port);
 }
 
 void AddService(core::Service service, Environment& out) {

@@ -6,6 +6,7 @@
 
 #include <coroutine>
 
+#include "homeostat/base/host_port.h"
 #include "homeostat/object/time.h"
 #include "homeostat/object/wire.h"
 #include "node/probe.h"
@@ -87,8 +88,7 @@ CheckResult Judge(HealthCall& call, Duration timeout) {
 
 Task<CheckResult> RunGrpcCheck(Runtime& runtime, GrpcCheck check, Duration timeout) {
   auto call = std::make_shared<HealthCall>();
-  bool v6 = check.host.find(':') != std::string::npos;
-  std::string address = (v6 ? "[" + check.host + "]" : check.host) + ":" + std::to_string(check.port);
+  std::string address = JoinHostPort(check.host, check.port);
   grpc::ChannelArguments arguments;
   arguments.SetUserAgentPrefix("kube-probe/1.36");
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);

@@ -1,5 +1,6 @@
 #include "node/probe.h"
 
+#include "homeostat/base/host_port.h"
 #include "homeostat/base/http.h"
 #include "homeostat/base/net.h"
 #include "homeostat/object/ip.h"
@@ -14,11 +15,6 @@ namespace {
 constexpr size_t kMostOutput = 10 * 1024;
 constexpr int kMostRedirects = 10;
 constexpr Duration kNoTimeout = std::chrono::hours(24);
-
-std::string HostPort(const std::string& host, int32_t port) {
-  bool v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
 
 std::string Capped(std::string text) {
   if (text.size() > kMostOutput) text.resize(kMostOutput);
@@ -73,7 +69,7 @@ struct HttpAnswer {
 
 Task<Result<HttpAnswer>> AskOnce(Runtime& runtime, HttpCheck check) {
   http::ClientOptions options;
-  options.address = HostPort(check.host, check.port);
+  options.address = JoinHostPort(check.host, check.port);
   options.http2 = false;
   if (check.scheme == "https") {
     // A probe asks whether it answers, not who it is.
@@ -111,7 +107,7 @@ Task<CheckResult> RunHttp(Runtime& runtime, HttpCheck check) {
 }
 
 Task<CheckResult> RunTcp(Runtime& runtime, TcpCheck check) {
-  std::string address = HostPort(check.host, check.port);
+  std::string address = JoinHostPort(check.host, check.port);
   auto connect = runtime.network().Connect(address);
   Result<std::unique_ptr<Stream>> stream = co_await std::move(connect);
   if (!stream) co_return Failed(stream.error().message());
@@ -141,7 +137,7 @@ std::string TimedOut(const Check& check, Duration timeout) {
   if (const HttpCheck* http = std::get_if<HttpCheck>(&check)) {
     return "Get \"" + ShownUrl(*http) + "\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
   }
-  if (const TcpCheck* tcp = std::get_if<TcpCheck>(&check)) return "dial tcp " + HostPort(tcp->host, tcp->port) + ": i/o timeout";
+  if (const TcpCheck* tcp = std::get_if<TcpCheck>(&check)) return "dial tcp " + JoinHostPort(tcp->host, tcp->port) + ": i/o timeout";
   return "timeout: health rpc did not complete within " + object::FormatDuration(timeout);
 }
 
@@ -161,7 +157,7 @@ Task<CheckResult> RunOverNetwork(Runtime& runtime, Check check, Duration timeout
 }  // namespace
 
 std::string ShownUrl(const HttpCheck& check) {
-  return check.scheme + "://" + HostPort(check.host, check.port) + (check.path.starts_with('/') ? "" : "/") + check.path;
+  return check.scheme + "://" + JoinHostPort(check.host, check.port) + (check.path.starts_with('/') ? "" : "/") + check.path;
 }
 
 Result<Check> HttpHookCheck(core::HTTPGetAction action, core::Container container, std::string_view pod_ip) {

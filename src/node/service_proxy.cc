@@ -1,12 +1,12 @@
 #include "node/service_proxy.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "homeostat/api/core/v1.h"
 #include "homeostat/api/discovery/v1.h"
 #include "homeostat/base/subprocess.h"
+#include "homeostat/base/text.h"
 #include "node/errors.h"
 
 namespace homeostat::node {
@@ -95,8 +95,7 @@ std::vector<network::ServicePort> ServicePortsOf(const std::vector<object::Docum
     const std::vector<object::DocumentPtr>& its_slices = by_service[key];
     for (const auto& port : service.spec().ports()) {
       network::ServicePort one;
-      one.protocol = port.protocol();
-      std::ranges::transform(one.protocol, one.protocol.begin(), [](unsigned char c) { return std::tolower(c); });
+      one.protocol = LowerCase(port.protocol());
       one.addresses = AddressesOf(service);
       one.port = static_cast<uint16_t>(port.port());
       one.node_port = static_cast<uint16_t>(port.node_port());

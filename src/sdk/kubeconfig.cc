@@ -1,3 +1,4 @@
+#include "homeostat/base/host_port.h"
 #include "homeostat/sdk/kubeconfig.h"
 
 #include <algorithm>
@@ -207,8 +208,7 @@ Result<ClientConfig> InClusterConfig(const KubeconfigOptions& options) {
     return Fail(SystemError("unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"));
   }
   ClientConfig config;
-  bool ipv6 = options.service_host.find(':') != std::string::npos;
-  config.server = "https://" + (ipv6 ? "[" + options.service_host + "]" : options.service_host) + ":" + options.service_port;
+  config.server = "https://" + JoinHostPort(options.service_host, options.service_port);
   config.token_file = options.service_account_directory + "/token";
   TRY(ReadFile(config.token_file));
   TRY_ASSIGN(config.certificate_authority, ReadFile(options.service_account_directory + "/ca.crt"));

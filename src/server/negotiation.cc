@@ -1,8 +1,9 @@
-#include "homeostat/base/text.h"
 #include "server/negotiation.h"
 
 #include <algorithm>
 #include <cstdlib>
+
+#include "homeostat/base/text.h"
 
 namespace homeostat::server {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "homeostat/base/host_port.h"
 #include "homeostat/base/http.h"
 #include "homeostat/base/runtime.h"
 #include "homeostat/sdk/kubeconfig.h"
@@ -18,7 +19,7 @@ struct ServerUrl {
   bool tls = true;
   std::string host, port;
   std::string path;       // without a trailing slash
-  std::string Address() const { return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port; }
+  std::string Address() const { return JoinHostPort(host, port); }
 };
 Result<ServerUrl> ParseServerUrl(std::string_view url);
 

@@ -84,7 +84,7 @@ class MutatingWebhooks final : public Plugin {
     auto match = PlaceToCall(parts_, webhook, attributes);
     CO_TRY_ASSIGN(const Place* place, co_await std::move(match));
     if (place == nullptr || (reinvocation.is_repeated && !repetition.again.contains(webhook.id))) co_return std::nullopt;
-    CO_TRY_ASSIGN(WebhookCall call, PrepareCall(parts_, webhook, attributes, *place, /*mutates=*/true));
+    CO_TRY_ASSIGN(WebhookCall call, PrepareCall(parts_, webhook, attributes, *place));
     MonotonicTime start = parts_.runtime.Now();
     auto calling = CallWebhook(parts_, std::move(call));
     WebhookOutcome outcome = co_await std::move(calling);

@@ -1,9 +1,9 @@
 #include "admission/user/policies.h"
-#include "homeostat/schema/api_version.h"
 
 #include <algorithm>
 
 #include "admission/admission_metrics.h"
+#include "homeostat/schema/api_version.h"
 
 namespace homeostat::admission {
 namespace {

@@ -47,7 +47,7 @@ class ValidatingWebhooks final : public Plugin {
       auto match = PlaceToCall(parts_, webhook, attributes);
       CO_TRY_ASSIGN(const Place* place, co_await std::move(match));
       if (place == nullptr) continue;
-      CO_TRY_ASSIGN(WebhookCall call, PrepareCall(parts_, webhook, attributes, *place, /*mutates=*/false));
+      CO_TRY_ASSIGN(WebhookCall call, PrepareCall(parts_, webhook, attributes, *place));
       calls.push_back(std::move(call));
     }
     co_return Result<void>();

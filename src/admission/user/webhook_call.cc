@@ -27,11 +27,11 @@ WebhookOutcome Refused(Status error, int code) {
 
 }  // namespace
 
-Result<WebhookCall> PrepareCall(const PluginParts& parts, const Webhook& webhook, Attributes& attributes, const Place& place, bool mutates) {
+Result<WebhookCall> PrepareCall(const PluginParts& parts, const Webhook& webhook, Attributes& attributes, const Place& place) {
   auto objects = attributes.In(place);
   if (!objects) return Fail(InternalError(objects.error().message()));
   const kinds::RuleContext& context = attributes.request().context;
-  WebhookCall call{&webhook, NewUuid(parts.runtime), {}, context.deadline - parts.runtime.Now(), context.dry_run, mutates};
+  WebhookCall call{&webhook, NewUuid(parts.runtime), {}, context.deadline - parts.runtime.Now(), context.dry_run};
   call.body = AdmissionReviewBody(webhook.review_version, call.uid, *objects, attributes.request().arena());
   return call;
 }
@@ -72,7 +72,7 @@ Task<WebhookOutcome> CallWebhook(const PluginParts& parts, WebhookCall call) {
   if (!body) co_return Failed(webhook, "failed to call webhook: " + body.error().message(), body.error().code());
   WebhookOutcome outcome;
   outcome.work = std::make_shared<object::Document>();
-  auto answer = ReadAdmissionReview(outcome.work->arena(), *body, webhook.review_version, call.uid, call.mutates);
+  auto answer = ReadAdmissionReview(outcome.work->arena(), *body, webhook.review_version, call.uid, webhook.mutates);
   if (!answer) co_return Failed(webhook, answer.error().message(), 503);
   outcome.answer = *std::move(answer);
   if (!outcome.answer.allowed) {

@@ -27,9 +27,9 @@ struct WebhookCall {
   const Webhook* webhook = nullptr;
   std::string uid, body;
   Duration left{};  // of the request's time
-  bool dry_run = false, mutates = false;
+  bool dry_run = false;
 };
-Result<WebhookCall> PrepareCall(const PluginParts& parts, const Webhook& webhook, Attributes& attributes, const Place& place, bool mutates);
+Result<WebhookCall> PrepareCall(const PluginParts& parts, const Webhook& webhook, Attributes& attributes, const Place& place);
 
 // Hands the warnings of an answer on to the client, and its annotations to the audit log.
 void PassOn(const Request& request, const Webhook& webhook, const WebhookOutcome& outcome);

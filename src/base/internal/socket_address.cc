@@ -1,4 +1,5 @@
 #include "base/internal/socket_address.h"
+#include "homeostat/base/host_port.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -24,16 +25,6 @@ Result<HostPort> SplitHostPort(std::string_view address) {
   for (char c : port) value = c >= '0' && c <= '9' && value < 65536 ? value * 10 + static_cast<unsigned>(c - '0') : 65536;
   if (port.empty() || value > 65535) return Fail(SystemError("address " + std::string(address) + ": invalid port"));
   return HostPort{std::string(host), std::string(port)};
-}
-
-std::string JoinHostPort(std::string_view host, std::string_view port) {
-  std::string out;
-  if (host.find(':') != std::string_view::npos) {
-    out.append("[").append(host).append("]");
-  } else {
-    out.append(host);
-  }
-  return out.append(":").append(port);
 }
 
 std::string_view UnixPath(std::string_view address) {

@@ -17,8 +17,6 @@ struct HostPort {
 };
 // "host:port", "[::1]:port", ":port".
 Result<HostPort> SplitHostPort(std::string_view address);
-// Puts brackets around an IPv6 address.
-std::string JoinHostPort(std::string_view host, std::string_view port);
 
 // The path in "unix:/path" or "unix:///path"; empty for other addresses.
 std::string_view UnixPath(std::string_view address);

@@ -126,7 +126,7 @@ void Aggregator::ObserveServices(std::string_view resource, const cache::WatchEv
   if (!document) return;
   const object::Value& object = (*document)->root();
   std::string_view name = resource == "services" ? MetadataString(object, "name")
-                                                 : object.Path({"metadata", "labels", "kubernetes.io/service-name"}).AsString();
+                                                 : object.Path({"metadata", "labels", callout::kServiceLabel}).AsString();
   PokeFor(MetadataString(object, "namespace"), name);
 }
 

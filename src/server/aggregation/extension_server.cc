@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "callout/caller.h"
 #include "callout/service_location.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
@@ -89,7 +90,7 @@ ExtensionServer::ExtensionServer(Runtime& runtime, const kinds::ObjectReader& ob
 
 Result<std::string> ExtensionServer::Locate() const {
   const ServiceReference& service = *service_->spec.service;
-  if (service.ns == "default" && service.name == "kubernetes" && service.port == 443) return loopback_;
+  if (callout::IsThisServer(service)) return loopback_;
   TRY_ASSIGN(callout::ServiceLocation location, callout::LocateService(objects_, runtime_, service.ns, service.name, service.port));
   return location.Authority();
 }

@@ -6,6 +6,7 @@
 #include "homeostat/object/json.h"
 #include "homeostat/object/wire.h"
 #include "homeostat/object/yaml.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/schema/json_encoder.h"
 #include "homeostat/schema/protobuf.h"
 #include "server/negotiation.h"
@@ -31,13 +32,7 @@ size_t SizeOf(const std::vector<Bytes>& parts) {
 }
 
 Value WithoutManagedFields(object::Arena& arena, const Value& object) {
-  Value metadata = object.Get("metadata");
-  if (!metadata.Get("managedFields")) return object;
-  ObjectBuilder shorter(arena, metadata);
-  shorter.Erase("managedFields");
-  ObjectBuilder builder(arena, object);
-  builder.Set("metadata", shorter.Build());
-  return builder.Build();
+  return object::WithPath(arena, object, {"metadata", "managedFields"}, Value());
 }
 
 // An object, a list, or a table whose rows have objects.
@@ -67,11 +62,7 @@ Value WithoutAnyManagedFields(object::Arena& arena, const Value& answer) {
 std::optional<std::string> JsonOfProtobuf(std::string_view bytes) {
   auto envelope = object::ParseProtobufEnvelope(bytes);
   if (!envelope) return std::nullopt;
-  std::string_view version = envelope->api_version, group;
-  if (size_t slash = version.find('/'); slash != version.npos) {
-    group = version.substr(0, slash);
-    version = version.substr(slash + 1);
-  }
+  auto [group, version] = schema::ParseApiVersion(envelope->api_version);
   const schema::Type* type = api::FindTypeOfKind(group, version, envelope->kind);
   if (type == nullptr) return std::nullopt;
   object::Arena arena;

@@ -6,9 +6,10 @@
 
 #include "homeostat/base/files.h"
 #include "homeostat/base/text.h"
+#include "homeostat/object/names.h"
 #include "homeostat/object/yaml.h"
 #include "homeostat/schema/field_errors.h"
-#include "homeostat/object/names.h"
+#include "kinds/checks.h"
 
 namespace homeostat::server::audit {
 namespace {
@@ -116,9 +117,8 @@ void ValidateResources(const Value& resources, const FieldPath& path, FieldError
   for (const Value& one : resources.items()) {
     std::string_view group = one.Get("group").AsString();
     if (!group.empty() && group != "*") {
-      std::string joined;
-      for (const std::string& fault : object::IsDNS1123Subdomain(group)) joined += (joined.empty() ? "" : ",") + fault;
-      if (!joined.empty()) errors.Invalid(path.Child("group"), group, joined);
+      std::string faults = kinds::Joined(object::IsDNS1123Subdomain(group));
+      if (!faults.empty()) errors.Invalid(path.Child("group"), group, faults);
     }
     if (!one.Get("resourceNames").empty() && one.Get("resources").empty()) {
       errors.Invalid(path.Child("resourceNames"), one.Get("resourceNames"), "using resourceNames requires at least one resource");

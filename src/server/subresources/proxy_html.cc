@@ -1,8 +1,9 @@
-#include "homeostat/base/text.h"
 #include "server/subresources/proxy_html.h"
 
 #include <algorithm>
 #include <array>
+
+#include "homeostat/base/text.h"
 
 namespace homeostat::server {
 namespace {

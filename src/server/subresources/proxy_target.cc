@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "homeostat/api/core/v1.h"
+#include "homeostat/base/host_port.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/ip.h"
 
@@ -135,8 +136,7 @@ std::optional<ProxyName> ParseProxyName(std::string_view text) {
 }
 
 std::string ProxyTarget::Authority() const {
-  std::string authority = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  return authority + ":" + (!port.empty() ? port : tls ? "443" : "80");
+  return JoinHostPort(host, !port.empty() ? port : tls ? "443" : "80");
 }
 
 Result<ProxyTarget> FindProxyTarget(RequestContext& context) {
