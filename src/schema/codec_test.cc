@@ -92,6 +92,20 @@ TEST(Codec, ConformingIsIdempotentAndTheJsonFormLeadsBack) {
   }
 }
 
+// Go writes maps in the order of their names, however a tree that was put together has them.
+TEST(Codec, MapsOfTheJsonFormAreInOrder) {
+  Arena arena;
+  const Type& type = *test::FindType("v1 ConfigMap");
+  object::ObjectBuilder data(arena), whole(arena, test::Typed(arena, type, R"({"data":{"a":"1","b":"2"}})"));
+  data.Append("b", Value::StringRef("2"));
+  data.Append("a", Value::StringRef("1"));
+  whole.Set("data", data.Build());
+  Value form = ToJsonForm(arena, type, whole.Build()).Get("data");
+  ASSERT_EQ(form.size(), 2u);
+  EXPECT_EQ(form.members()[0].name(), "a");
+  EXPECT_EQ(form.members()[1].name(), "b");
+}
+
 // Numbers are told apart by their text in Kubernetes' messages; a parsed tree has no text of them.
 bool IsAboutNumberSpelling(std::string_view error) { return error.find("number 1e3 ") != std::string_view::npos; }
 

@@ -45,22 +45,25 @@ class Parts {
       ++count_;
       return;
     }
-    if (same_) {
-      same_ = false;
-      changed_.reserve(old_.size() + 4);
-      changed_.assign(old_.begin(), old_.begin() + static_cast<ptrdiff_t>(count_));
-    }
+    Begin();
     changed_.push_back(part);
   }
   // The part that is next, if all before it are the same.
   const T* next() const { return same_ && count_ < old_.size() ? &old_[count_] : nullptr; }
   bool same() const { return same_ && count_ == old_.size(); }
   std::vector<T>& changed() {
-    if (same_) changed_.assign(old_.begin(), old_.begin() + static_cast<ptrdiff_t>(count_));
+    Begin();
     return changed_;
   }
 
  private:
+  // The copy, of the parts so far.
+  void Begin() {
+    if (!std::exchange(same_, false)) return;
+    changed_.reserve(old_.size() + 4);
+    changed_.assign(old_.begin(), old_.begin() + static_cast<ptrdiff_t>(count_));
+  }
+
   std::span<const T> old_;
   size_t count_ = 0;
   bool same_ = true;
@@ -112,8 +115,9 @@ Value MapForm(Arena& arena, const Type& type, const Value& value) {
     AddMember(parts, member.name(), null ? member.value : ValueForm(arena, ElementType(type), member.value), object::kNoField);
   }
   if (parts.same() && std::is_sorted(value.members().begin(), value.members().end(), before)) return value;
-  std::sort(parts.changed().begin(), parts.changed().end(), before);
-  return internal::CopyMembers(arena, parts.changed());
+  std::vector<Member>& members = parts.changed();
+  std::sort(members.begin(), members.end(), before);
+  return internal::CopyMembers(arena, members);
 }
 
 Value ListForm(Arena& arena, const Type& type, const Value& value) {
