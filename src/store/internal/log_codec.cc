@@ -126,13 +126,13 @@ EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain) {
   AppendChainHead(text, previous_chain, record.revision);
   AppendHead(text, record);
   text.append(record.value.view());
-  const std::string_view body = std::string_view(text).substr(kChainHeadSize);
   EncodedRecord encoded;
   encoded.chain = Checksum(text);
-  encoded.value.reserve(kHeaderSize + body.size());
-  encoded.value.push_back(kVersion);
-  AppendUint64(encoded.value, encoded.chain);
-  encoded.value.append(body);
+  // The shorter header takes the place of what the chain was made with, and the body stays in its buffer.
+  std::string header(1, kVersion);
+  AppendUint64(header, encoded.chain);
+  text.replace(0, kChainHeadSize, header);
+  encoded.value = std::move(text);
   return encoded;
 }
 
