@@ -2,6 +2,8 @@
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "homeostat/schema/api_version.h"
+#include "object/go_value.h"
 
 namespace homeostat::callout {
 namespace {
@@ -26,16 +28,14 @@ std::string Last(std::string_view version, std::string_view kind) { return std::
 
 }  // namespace
 
-std::string ReviewKind::Describe() const {
-  return std::string(group) + "/" + std::string(version) + ", Kind=" + std::string(kind);
-}
+std::string ReviewKind::Describe() const { return schema::KindText(group, version, kind); }
 
 Result<Value> ReadReview(object::Arena& arena, std::string_view body, const ReviewKind& expected) {
   if (body.empty()) return Fail(SystemError("0-length response with status code: 200 and content type: application/json"));
   auto parsed = object::ParseJson(arena, body);
   if (!parsed) return Fail(SystemError("couldn't get version/kind; json parse error: " + parsed.error().message()));
   if (!parsed->IsObject()) {
-    return Fail(SystemError("couldn't get version/kind; json parse error: json: cannot unmarshal " + std::string(GoTypeOf(*parsed)) +
+    return Fail(SystemError("couldn't get version/kind; json parse error: json: cannot unmarshal " + std::string(object::GoTypeOf(*parsed)) +
                             " into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
                             "\"json:\\\"kind,omitempty\\\"\" }"));
   }
@@ -65,20 +65,7 @@ Result<Value> ReadReview(object::Arena& arena, std::string_view body, const Revi
 Result<void> CheckReviewKind(const Value& review, const ReviewKind& expected) {
   Named named = NamesOf(review);
   if (named.group == expected.group && named.version == expected.version && named.kind == expected.kind) return {};
-  return Fail(SystemError("expected webhook response of " + expected.Describe() + ", got " + named.group + "/" + named.version +
-                          ", Kind=" + named.kind));
-}
-
-std::string_view GoTypeOf(const Value& value) {
-  switch (value.kind()) {
-    case object::ValueKind::kBool: return "bool";
-    case object::ValueKind::kInt: return "int64";
-    case object::ValueKind::kDouble: return "float64";
-    case object::ValueKind::kString: return "string";
-    case object::ValueKind::kList: return "[]interface {}";
-    case object::ValueKind::kObject: return "map[string]interface {}";
-    default: return "<nil>";
-  }
+  return Fail(SystemError("expected webhook response of " + expected.Describe() + ", got " + schema::KindText(named.group, named.version, named.kind)));
 }
 
 }  // namespace homeostat::callout

@@ -22,7 +22,4 @@ Result<object::Value> ReadReview(object::Arena& arena, std::string_view body, co
 // v1 reviews must say what they are: "expected webhook response of …, got …".
 Result<void> CheckReviewKind(const object::Value& review, const ReviewKind& expected);
 
-// How Go's %T names a decoded JSON value.
-std::string_view GoTypeOf(const object::Value& value);
-
 }  // namespace homeostat::callout

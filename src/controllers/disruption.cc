@@ -19,10 +19,6 @@ using api::core::v1::Pod;
 using api::policy::v1::PodDisruptionBudget;
 using object::Value;
 
-namespace {
-
-}  // namespace
-
 DisruptionController::DisruptionController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers)
     : runtime_(runtime),
       client_(std::move(client)),

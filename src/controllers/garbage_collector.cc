@@ -6,6 +6,7 @@
 #include "controllers/finalizers.h"
 #include "controllers/parallel.h"
 #include "homeostat/api/registry.h"
+#include "homeostat/schema/api_version.h"
 #include "homeostat/object/json.h"
 
 namespace homeostat::controllers {
@@ -101,10 +102,9 @@ void GarbageCollector::Enqueue(std::vector<std::string> uids) {
 }
 
 const schema::Kind* GarbageCollector::KindOf(const OwnerReference& owner) const {
-  std::string_view version = owner.api_version;
-  if (!owner.group().empty()) version.remove_prefix(owner.group().size() + 1);
-  const schema::Kind* kind = options_.find_kind(owner.group(), version, owner.kind);
-  if (kind == nullptr && options_.custom_kinds != nullptr) kind = options_.custom_kinds->Find(owner.group(), version, owner.kind);
+  auto [group, version] = schema::ParseApiVersion(owner.api_version);
+  const schema::Kind* kind = options_.find_kind(group, version, owner.kind);
+  if (kind == nullptr && options_.custom_kinds != nullptr) kind = options_.custom_kinds->Find(group, version, owner.kind);
   return kind;
 }
 

@@ -204,10 +204,6 @@ void CheckParts(const Value& version, bool status, const Shared& which, const Ru
   CheckSelectableFields(fields, schema, rules.AnyNumberOfFields(version), at, errors);
 }
 
-bool HasDefaults(const Value& version) {
-  return schema::AnySchema(version.Path({"schema", "openAPIV3Schema"}), [](const Value& part) { return static_cast<bool>(part.Get("default")); });
-}
-
 bool HasStatus(const Value& version) { return static_cast<bool>(version.Path({"subresources", "status"})); }
 
 // The versions as upstream's internal form has them: without what they share.
@@ -235,7 +231,7 @@ void CheckVersions(RuleContext& context, const Value& spec, const Rules& rules, 
   for (size_t i = 0; i < versions.size(); ++i) {
     if (!versions.At(i).Path({"schema", "openAPIV3Schema"})) errors.Required(list_path.Index(i).Child("schema", "openAPIV3Schema"));
   }
-  if (spec.Get("preserveUnknownFields").AsBool() && std::ranges::any_of(versions.items(), HasDefaults)) {
+  if (spec.Get("preserveUnknownFields").AsBool() && std::ranges::any_of(versions.items(), [](const Value& version) { return HasDefaults(version.Path({"schema", "openAPIV3Schema"})); })) {
     errors.Invalid(path.Child("preserveUnknownFields"), true, "must be false in order to use defaults in the schema");
   }
   for (size_t i = 0; i < versions.size(); ++i) {

@@ -89,11 +89,7 @@ void CheckResource(const Value& object, const FieldPath& path, FieldErrors& erro
     object::Messages messages = object::IsDNS1035Label(LowerCase(text));
     if (!kind->value.IsString()) errors.Invalid(path.Child("kind"), kind->value, "must be a string");
     else if (text.empty()) errors.Invalid(path.Child("kind"), text, "must not be empty");
-    else if (!messages.empty()) {
-      std::string joined;
-      for (const std::string& message : messages) joined += (joined.empty() ? "" : ",") + message;
-      errors.Invalid(path.Child("kind"), text, "may have mixed case, but should otherwise match: " + joined);
-    }
+    else if (!messages.empty()) errors.Invalid(path.Child("kind"), text, "may have mixed case, but should otherwise match: " + Joined(messages));
   }
   Value metadata = object.Get("metadata");
   if (!metadata) return;

@@ -286,10 +286,14 @@ class CompiledRules : public schema::ObjectRules {
 
 }  // namespace
 
-void CheckRulesOfPart(const Condition& part, const Type* shape, bool resource, const object::Value& value, const object::Value& old,
-                      const FieldPath& path, FieldErrors& errors) {
+void CheckRulesOfDefault(const Condition& part, const Type* shape, bool resource, const object::Value& fallback, const FieldPath& path,
+                         FieldErrors& errors) {
   std::unique_ptr<Node> node = MakeNode(part, shape, cel::DeclType::FromSchema(part.schema, resource));
-  if (node) Run(nullptr, errors).Check(*node, value, old, Correlation(), path);
+  if (!node) return;
+  size_t before = errors.size();
+  for (const object::Value& old : {fallback, object::Value()}) {
+    if (errors.size() == before) Run(nullptr, errors).Check(*node, fallback, old, Correlation(), path);
+  }
 }
 
 std::unique_ptr<const schema::ObjectRules> MakeObjectRules(const schema::StructuralSchema& schema) {

@@ -14,9 +14,9 @@ namespace homeostat::kinds {
 // Null if the schema has no rules. The schema must outlive it; expressions are compiled when the first object comes.
 std::unique_ptr<const schema::ObjectRules> MakeObjectRules(const schema::StructuralSchema& schema);
 
-// The rules of one part of a schema, and of the parts below it, on a value there. shape: the part's type, null within metadata.
-// resource: the part is a whole object. old: the value before; absent: there was none.
-void CheckRulesOfPart(const schema::Condition& part, const schema::Type* shape, bool resource, const object::Value& value,
-                      const object::Value& old, const schema::FieldPath& path, schema::FieldErrors& errors);
+// The rules of one part of a schema, and of the parts below it, on its default: as one that stays as it is, then as a new one.
+// shape: the part's type, null within metadata. resource: the part is a whole object.
+void CheckRulesOfDefault(const schema::Condition& part, const schema::Type* shape, bool resource, const object::Value& fallback,
+                         const schema::FieldPath& path, schema::FieldErrors& errors);
 
 }  // namespace homeostat::kinds

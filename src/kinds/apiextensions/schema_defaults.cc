@@ -16,7 +16,8 @@ using object::Member;
 // Walks a schema together with what it was compiled to.
 class DefaultRules {
  public:
-  DefaultRules(bool require_pruned, FieldErrors& errors) : require_pruned_(require_pruned), errors_(errors) {}
+  // errors: null if nothing but is_pruned is asked for.
+  DefaultRules(bool require_pruned, FieldErrors* errors) : require_pruned_(require_pruned), errors_(errors) {}
 
   // type: null within metadata, of which only conditions are compiled.
   void Walk(const Value& schema, const schema::Type* type, const schema::Condition& condition, bool resource, bool in_metadata,
@@ -47,41 +48,48 @@ class DefaultRules {
   void Check(const Value& fallback, const schema::Type* type, const schema::Condition& condition, bool resource, bool in_metadata,
              const FieldPath& path) {
     object::Arena arena;
-    if (!in_metadata && type != nullptr) {
-      if (!object::Equal(schema::Prune(arena, *type, fallback), fallback)) {
-        is_pruned_ = false;
-        if (require_pruned_) errors_.Invalid(path, fallback, "must not have unknown fields");
-      }
+    const bool whole = !in_metadata && type != nullptr;
+    const bool pruned = !whole || object::Equal(schema::Prune(arena, *type, fallback), fallback);
+    is_pruned_ = is_pruned_ && pruned;
+    if (errors_ == nullptr) return;
+    if (whole) {
+      if (!pruned && require_pruned_) errors_->Invalid(path, fallback, "must not have unknown fields");
       schema::ConformReport report;
       report.collect = false;
       auto coerced = schema::Conform(arena, fallback, *type, report);
-      if (!coerced) return errors_.Invalid(path.Child("metadata"), fallback.Get("metadata"), coerced.error().message());
-      size_t before = errors_.size();
-      CheckEmbeddedResources(*type, *coerced, path, errors_, resource);
-      if (errors_.size() > before) return;
+      if (!coerced) return errors_->Invalid(path.Child("metadata"), fallback.Get("metadata"), coerced.error().message());
+      size_t before = errors_->size();
+      CheckEmbeddedResources(*type, *coerced, path, *errors_, resource);
+      if (errors_->size() > before) return;
     }
-    size_t before = errors_.size();
-    schema::CheckConditions(condition, fallback, path, errors_);
-    // A default that stays as it is, then one that is new.
-    for (const Value& old : {fallback, Value()}) {
-      if (errors_.size() == before) CheckRulesOfPart(condition, type, resource, fallback, old, path, errors_);
-    }
+    size_t before = errors_->size();
+    schema::CheckConditions(condition, fallback, path, *errors_);
+    if (errors_->size() == before) CheckRulesOfDefault(condition, type, resource, fallback, path, *errors_);
   }
 
   bool require_pruned_, is_pruned_ = true;
-  FieldErrors& errors_;
+  FieldErrors* errors_;
 };
 
-}  // namespace
-
-bool CheckDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors& errors) {
-  bool any = schema::AnySchema(schema, [](const Value& part) { return static_cast<bool>(part.Get("default")); });
-  if (!any) return true;
+bool WalkDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors* errors) {
+  if (!HasDefaults(schema)) return true;
   auto compiled = schema::StructuralSchema::Compile(
       schema, nullptr, {.object_meta = &api::meta::v1::ObjectMeta::SchemaType(), .name = {}, .go_name = {}});
   DefaultRules rules(require_pruned, errors);
   rules.Walk(schema, &compiled->type(), compiled->condition(), true, false, path);
   return rules.is_pruned();
 }
+
+}  // namespace
+
+bool HasDefaults(const Value& schema) {
+  return schema::AnySchema(schema, [](const Value& part) { return static_cast<bool>(part.Get("default")); });
+}
+
+void CheckDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors& errors) {
+  WalkDefaults(schema, require_pruned, path, &errors);
+}
+
+bool DefaultsArePruned(const Value& schema) { return WalkDefaults(schema, false, FieldPath(), nullptr); }
 
 }  // namespace homeostat::kinds

@@ -70,8 +70,7 @@ SchemaRuleOptions OptionsOfOld(const Value& old) {
     options.require_atomic_sets = options.require_atomic_sets && keeps(CheckAtomicItems);
     options.require_map_keys = options.require_map_keys && keeps(CheckFixedKeys);
     options.require_known_types = options.require_known_types && keeps(CheckKnownType);
-    FieldErrors others;
-    if (!CheckDefaults(schema, false, FieldPath(), others)) options.require_pruned_defaults = false;
+    options.require_pruned_defaults = options.require_pruned_defaults && DefaultsArePruned(schema);
   }
   return options;
 }

@@ -28,8 +28,11 @@ void CheckSchema(const Value& schema, bool has_status, const SchemaRuleOptions& 
 void CheckStructural(const Value& schema, const FieldPath& path, FieldErrors& errors);
 // A part that structural schemas can't have at all (`$ref`, `id` …), in upstream's words; empty if there is none.
 std::string UnsupportedPart(const Value& schema);
-// Defaults are what their own schemas allow and, if that is required, nothing that they don't know. Whether they know all of it.
-bool CheckDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors& errors);
+bool HasDefaults(const Value& schema);
+// Whether defaults are nothing but what their own schemas know.
+bool DefaultsArePruned(const Value& schema);
+// Defaults are what their own schemas allow and, if that is required, nothing that they don't know.
+void CheckDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors& errors);
 // What each part of a schema may say by itself, whether it is structural or not.
 void CheckSchemaParts(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors);
 
