@@ -56,8 +56,7 @@ check_objects() {
   same "$(cut -d. -f2 <<<"$token" | tr '_-' '/+' | base64 -d 2>/dev/null | grep -o '"iss":"[^"]*"')" "\"iss\":\"https://127.0.0.1:$port/\""
 }
 # With the two controllers that are there when asked for, which know custom kinds as well.
-owned_is_collected() { ! client get boat owned >/dev/null 2>&1; }
-namespace_is_gone() { ! client get ns sea >/dev/null 2>&1; }
+gone() { same "$(client get "$@" --ignore-not-found -o name || echo "no answer")" ""; }
 check_controllers() {
   client apply -f - <<'YAML'
 apiVersion: apiextensions.k8s.io/v1
@@ -73,12 +72,12 @@ YAML
   local uid; uid=$(client get boat owner -o 'jsonpath={.metadata.uid}')
   client create -f - <<<'{"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"owned","ownerReferences":[{"apiVersion":"example.com/v1","kind":"Boat","name":"owner","uid":"'"$uid"'"}]}}'
   client delete boat owner --wait=false
-  eventually 20 owned_is_collected
+  eventually 20 gone boat owned
   client create ns sea
   client create -n sea -f - <<<'{"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"a"}}'
   client delete ns sea --wait=false
-  eventually 30 namespace_is_gone
-  same "$(client get boats -A -o name)" ""
+  eventually 30 gone ns sea
+  gone boats -A
 }
 check_ends_with_a_watch_open() {
   client get configmaps --watch >"$folder/watched" & local watch=$!

@@ -8,7 +8,7 @@ running_names() { k get pods -l app=web --field-selector status.phase=Running -o
 running_are() { same "$(running_names | grep -c .)" "$1"; }
 image() { k get deploy web -o 'jsonpath={.spec.template.spec.containers[0].image}'; }
 sets() { k get rs -l app=web -o name | grep -c .; }
-gone() { fails k get "$@" >/dev/null 2>&1; }
+gone() { same "$(k get "$@" --ignore-not-found -o name || echo "no answer")" ""; }
 
 check_version() { contains "$(k version)" "Server Version: v1.36.3+homeostat"; }
 check_readyz() { contains "$(k get --raw '/readyz?verbose')" "[+]ping ok" "readyz check passed"; }

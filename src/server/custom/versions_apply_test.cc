@@ -21,7 +21,7 @@ class VersionsApplyTest : public internal::TestServer {
   }
 };
 
-TEST_F(VersionsApplyTest, AFieldThatTheManagersVersionDoesNotDeclareIsRefused) {
+TEST_F(VersionsApplyTest, AnEntryWrittenAnewInTheGrownVersionIsNoHindrance) {
   const std::string definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   ASSERT_EQ(Ask("POST", definition, Definition(Version("v1beta1", true, ""))).code, 201);
   ASSERT_EQ(Apply("v1beta1", "one").code, 201);

@@ -93,7 +93,8 @@ class KubeApiTestTest {
     five.patch(PatchContext.of(PatchType.STRATEGIC_MERGE), "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"side\",\"image\":\"side\"}]}}}}");
     assertEquals(2, five.get().getSpec().getTemplate().getSpec().getContainers().size());
     five.patch(PatchContext.of(PatchType.JSON), "[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":3}]");
-    assertEquals(3, five.scale(4).getSpec().getReplicas() - 1);
+    assertEquals(3, five.get().getSpec().getReplicas());
+    assertEquals(4, five.scale(4).getSpec().getReplicas());
   }
 
   @Test
