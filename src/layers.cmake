@@ -28,18 +28,10 @@ set_property(SOURCE server/embedded_data.cc APPEND PROPERTY COMPILE_DEFINITIONS 
 set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/server/data/bootstrap_objects.json)
 
 # Components together, on simulated time.
-add_executable(cluster_test ${CMAKE_SOURCE_DIR}/tests/cluster/scheduling_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/node_agent_test.cc)
-target_precompile_headers(cluster_test REUSE_FROM homeostat_pch)
-target_link_libraries(cluster_test PRIVATE homeostat_server homeostat_scheduler homeostat_sim_nodes homeostat_node GTest::gtest GTest::gtest_main)
-add_test(NAME cluster COMMAND cluster_test)
-set_tests_properties(cluster PROPERTIES TIMEOUT 600)
-add_executable(workloads_test ${CMAKE_SOURCE_DIR}/tests/cluster/workloads_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/sets_and_jobs_test.cc
-  ${CMAKE_SOURCE_DIR}/tests/cluster/garbage_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/quota_test.cc
-  ${CMAKE_SOURCE_DIR}/tests/cluster/custom_resources_test.cc ${CMAKE_SOURCE_DIR}/tests/cluster/resource_claims_test.cc)
-target_precompile_headers(workloads_test REUSE_FROM homeostat_pch)
-target_link_libraries(workloads_test PRIVATE homeostat_server homeostat_controllers GTest::gtest GTest::gtest_main)
-add_test(NAME workloads COMMAND workloads_test)
-set_tests_properties(workloads PROPERTIES TIMEOUT 600)
+set(cluster ${CMAKE_SOURCE_DIR}/tests/cluster)
+homeostat_test(cluster FILES ${cluster}/scheduling_test.cc ${cluster}/node_agent_test.cc LAYERS server scheduler sim_nodes node)
+homeostat_test(workloads FILES ${cluster}/workloads_test.cc ${cluster}/sets_and_jobs_test.cc ${cluster}/garbage_test.cc ${cluster}/quota_test.cc
+  ${cluster}/custom_resources_test.cc ${cluster}/resource_claims_test.cc LAYERS server controllers)
 
 # The program. jemalloc keeps the resident set small.
 add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc cli/stop_node.cc cli/serving.cc cli/flag_values.cc cli/kube_apiserver.cc
