@@ -80,6 +80,8 @@ class Cluster : public Serving {
   // Whether this machine is to be a node, and can be.
   Result<void> ChooseNode();
   Task<Result<void>> StartNode();
+  // What stays when this process ends, and how it is ended.
+  void TellOfContainers() const;
   node::AgentOptions NodeOptions() const;
   // program: what the User-Agent says; empty: from the user's name.
   sdk::Client ClientFor(std::string user, std::vector<std::string> groups, std::string program = {});
@@ -103,6 +105,7 @@ class Cluster : public Serving {
   std::unique_ptr<node::sim::SimNodes> sim_nodes_;
   std::unique_ptr<node::Agent> agent_;
   bool real_node_ = false;
+  bool node_started_ = false;
 };
 
 Result<void> Cluster::OpenDirectory() {
@@ -272,7 +275,17 @@ Task<Result<void>> Cluster::StartNode() {
   sdk::Client client = ClientFor("system:node:" + options.node_name, {"system:nodes"}, "kubelet");
   agent_ = std::make_unique<node::Agent>(runtime_, std::move(client), log_, std::move(options));
   auto start = agent_->Start();
-  co_return co_await std::move(start);
+  CO_TRY(co_await std::move(start));
+  node_started_ = true;
+  co_return Done();
+}
+
+void Cluster::TellOfContainers() const {
+  std::error_code error;
+  std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  fmt::print("Containers go on, and the next start finds them again. To end them: {} stop-node --data-dir {}\n",
+             error ? "homeostat" : program, std::filesystem::absolute(options_.data_dir).lexically_normal().string());
+  std::fflush(stdout);
 }
 
 Task<Result<void>> Cluster::Start() {
@@ -293,6 +306,7 @@ Task<void> Cluster::Stop() {
     // Containers go on; the next start finds them again.
     auto stop = agent_->Stop(false);
     (void)co_await std::move(stop);
+    if (node_started_) TellOfContainers();
   }
   sim_nodes_.reset();
   scheduler_.reset();

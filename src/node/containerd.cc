@@ -13,6 +13,7 @@
 #include "node/files.h"
 #include "node/image_archive.h"
 #include "node/process.h"
+#include "node/trial.h"
 
 namespace homeostat::node {
 
@@ -95,7 +96,9 @@ Result<Started> EnsureProcess(const ContainerdOptions& options) {
   ContainerdPaths paths = PathsOf(options);
   for (const std::string& folder : {options.directory, paths.run, paths.root}) TRY(MakeDirectories(folder, 0711));
   TRY(MakeDirectories(paths.cni_configurations, 0755));
-  std::string config = ContainerdConfiguration(options, DetectHost());
+  HostFacts host = DetectHost();
+  host.overlay = CanMountOverlay(paths.root);
+  std::string config = ContainerdConfiguration(options, host);
   Result<std::string> old_config = ReadFile(paths.config);
   PidRecord record = ReadRecord(paths.pid_file);
   if (IsProcess(record.pid, paths.config)) {
@@ -113,17 +116,15 @@ Result<Started> EnsureProcess(const ContainerdOptions& options) {
 
 }  // namespace
 
-Result<void> CanRunContainerd(const ContainerdOptions& options) { return CheckPrerequisites(options); }
+Result<void> CanRunContainerd(const ContainerdOptions& options) {
+  TRY(CheckPrerequisites(options));
+  return TryWhatContainersNeed();
+}
 
 HostFacts DetectHost() {
   HostFacts facts;
   facts.systemd_cgroups = PathExists("/run/systemd/system") && PathExists("/sys/fs/cgroup/cgroup.controllers");
   facts.may_lower_oom_score = HasCapSysResource();
-  std::ifstream in("/proc/filesystems");
-  std::stringstream all;
-  all << in.rdbuf();
-  // A module that is not loaded yet is not listed but will be at the first mount.
-  facts.overlay = all.str().find("overlay") != std::string::npos || !FindProgram("modprobe").empty();
   return facts;
 }
 

@@ -31,9 +31,9 @@ struct ContainerdOptions {
 struct HostFacts {
   bool systemd_cgroups = false;   // systemd runs and cgroups are version 2
   bool may_lower_oom_score = true;// CAP_SYS_RESOURCE
-  bool overlay = true;            // the kernel has overlayfs
+  bool overlay = true;            // layers can be mounted over each other in its folder; otherwise they are copied
 };
-HostFacts DetectHost();           // blocking
+HostFacts DetectHost();           // blocking; all but `overlay`, which is tried where the folder is
 
 // Whether this machine has what it takes; the error says what is missing, in one line. Blocking.
 Result<void> CanRunContainerd(const ContainerdOptions& options);

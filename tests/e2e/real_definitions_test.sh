@@ -40,12 +40,12 @@ add_monitoring() {
   folders+=("$made")
 }
 
-go=$(scripts/go.sh 2>/dev/null) || { leave_out "Go can't be had"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
+go=$(scripts/go.sh 2>/dev/null) || skip "Go can't be had"
 add github.com/cert-manager/cert-manager@v1.19.1 deploy/crds
 add sigs.k8s.io/gateway-api@v1.4.0 config/crd/experimental
 add github.com/argoproj/argo-cd/v3@v3.2.0 manifests/crds
 add_monitoring
-if [ ${#folders[@]} = 0 ]; then echo "0 passed, 0 failed, 1 skipped"; exit 0; fi
+[ ${#folders[@]} -gt 0 ] || skip "none of the modules can be had"
 [ -n "${REAL_KUBECONFIG:-}" ] && exec python3 tests/e2e/real_definitions.py --record "$REAL_KUBECONFIG" "$kubectl" "${folders[@]}"
 start_homeostat --data-dir "$folder/data" --listen 127.0.0.1:0 --store memory --node none
 python3 tests/e2e/real_definitions.py "$KUBECONFIG" "$kubectl" "${folders[@]}"

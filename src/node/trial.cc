@@ -1,0 +1,83 @@
+#include "node/trial.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "homeostat/base/files.h"
+#include "node/cgroups.h"
+#include "node/containerd.h"
+#include "node/errors.h"
+#include "node/files.h"
+
+namespace homeostat::node {
+
+namespace {
+
+// Runs the function in a child; answers with what it returned, an errno, or with nothing when there could be no child. It may
+// only make system calls: the child of a process with threads has nothing else.
+template <class F>
+std::optional<int> TryInChild(F function) {
+  const pid_t child = fork();
+  if (child < 0) return std::nullopt;
+  if (child == 0) _exit(function());
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return std::nullopt;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : ECANCELED;
+}
+
+// Mounts that are made from then on are nobody else's. 0 or an errno.
+int EnterMountsOfOwn(int further_namespaces) {
+  if (unshare(CLONE_NEWNS | further_namespaces) != 0) return errno;
+  return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 ? 0 : errno;
+}
+
+Result<void> TryCgroups() {
+  const CgroupSetup setup = DetectCgroups(DetectHost().systemd_cgroups);
+  if (setup.systemd) return {};
+  if (!setup.unified && setup.hierarchies.empty()) return Fail(NodeError("no cgroups are mounted"));
+  const std::string group = "/homeostat-trial-" + std::to_string(getpid());
+  cri::LinuxResources least;
+  least.cpu_shares = 2;
+  Result<void> made = MakePodCgroup(setup, group, least);
+  Result<void> removed = RemovePodCgroup(setup, group);
+  return made ? removed : made;
+}
+
+}  // namespace
+
+Result<void> TryWhatContainersNeed() {
+  const auto namespaces = TryInChild([] { return EnterMountsOfOwn(CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWPID); });
+  if (namespaces.value_or(EAGAIN) != 0) return Fail(FileError("it may not make namespaces", namespaces.value_or(EAGAIN)));
+  const auto mounts = TryInChild([] {
+    if (int error = EnterMountsOfOwn(0); error != 0) return error;
+    return mount("tmpfs", "/", "tmpfs", 0, nullptr) == 0 ? 0 : errno;
+  });
+  if (mounts.value_or(EAGAIN) != 0) return Fail(FileError("it may not mount file systems", mounts.value_or(EAGAIN)));
+  return TryCgroups();
+}
+
+bool CanMountOverlay(const std::string& folder) {
+  const std::string trial = folder + "/overlay-trial";
+  const std::array<std::string, 4> parts = {trial + "/lower", trial + "/upper", trial + "/work", trial + "/merged"};
+  for (const std::string& part : parts) {
+    if (!MakeDirectories(part, 0700)) return false;
+  }
+  const std::string options = "lowerdir=" + parts[0] + ",upperdir=" + parts[1] + ",workdir=" + parts[2];
+  const auto error = TryInChild([&] {
+    if (int failed = EnterMountsOfOwn(0); failed != 0) return failed;
+    return mount("overlay", parts[3].c_str(), "overlay", 0, options.c_str()) == 0 ? 0 : errno;
+  });
+  (void)RemoveTree(trial);
+  // Only the kernel's no is one: a runtime that was given overlayfs before must not change for want of a process.
+  return error.value_or(0) == 0;
+}
+
+}  // namespace homeostat::node
