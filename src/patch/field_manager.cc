@@ -160,13 +160,18 @@ namespace {
 // A client that knows nothing of managed fields, or spoils them, does not delete them.
 ManagedFields EntriesBefore(Arena& arena, const FieldManagerOptions& options, const Value& live, const Value& updated,
                             bool reset) {
+  Value before = ManagedFieldsOf(live);
   if (options.subresource.empty()) {
     Value sent = ManagedFieldsOf(updated);
     if (reset || AsksForReset(sent)) return {};
-    Result<ManagedFields> read = ManagedFields::Read(arena, sent);
-    if (read && !read->empty()) return *std::move(read);
+    if (!object::Equal(sent, before)) {
+      Result<ManagedFields> read = ManagedFields::Read(arena, sent);
+      // What a client wrote is written anew: it may mean the same and look different.
+      if (read) for (ManagedEntry& entry : read->entries()) entry.written = {};
+      if (read && !read->empty()) return *std::move(read);
+    }
   }
-  Result<ManagedFields> kept = ManagedFields::Read(arena, ManagedFieldsOf(live));
+  Result<ManagedFields> kept = ManagedFields::Read(arena, before);
   return kept ? *std::move(kept) : ManagedFields();
 }
 

@@ -139,10 +139,11 @@ class FieldFilter {
 
 // FieldsV1, the JSON of managedFields: {"f:metadata":{"f:labels":{".":{},"f:app":{}}}}.
 //
-// Steps of an unknown sort are passed over. canonical, if given, tells whether writing the set again gives the same
+// In typed trees it is Bytes that hold the text (schema/conform.h), in others an object; either is read. Steps of an unknown sort are passed over. canonical, if given, tells whether writing the set again gives the same
 // text. Errors are about what is no set at all, such as a list in place of an object.
 Result<FieldSet> ReadFieldsV1(Arena& arena, const Value& fields, bool* canonical = nullptr);
 // Members come in the set's order, which is that of upstream's text.
 Value WriteFieldsV1(Arena& arena, const FieldSet& set);
+Value WriteFieldsV1Text(Arena& arena, const FieldSet& set);
 
 }  // namespace homeostat::patch

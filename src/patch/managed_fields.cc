@@ -71,15 +71,15 @@ std::vector<ManagedEntry> UpdatesByAge(const std::vector<ManagedEntry>& entries)
   return updates;
 }
 
-Value WriteEntry(Arena& arena, const ManagedEntry& entry, const schema::Type* type) {
-  if (entry.written) return entry.written;
+Value WriteEntry(Arena& arena, const ManagedEntry& entry, const schema::Type* type, FieldsForm form) {
+  if (entry.written && entry.written.Get("fieldsV1").IsBytes() == (form == FieldsForm::kText)) return entry.written;
   internal::FieldWriter out(arena, type);
   if (!entry.manager.empty()) out.Set("manager", Value::String(arena, entry.manager));
   out.Set("operation", Value::StringRef(entry.applied ? kApply : kUpdate));
   out.Set("apiVersion", Value::String(arena, entry.api_version));
   if (!entry.time.empty()) out.Set("time", Value::String(arena, entry.time));
   out.Set("fieldsType", Value::StringRef(kFieldsV1));
-  out.Set("fieldsV1", WriteFieldsV1(arena, entry.fields));
+  out.Set("fieldsV1", form == FieldsForm::kText ? WriteFieldsV1Text(arena, entry.fields) : WriteFieldsV1(arena, entry.fields));
   if (!entry.subresource.empty()) out.Set("subresource", Value::String(arena, entry.subresource));
   return out.Build();
 }
@@ -185,23 +185,24 @@ void ManagedFields::CapUpdates(Arena& arena, size_t most) {
   }
 }
 
-Value ManagedFields::Write(Arena& arena, const schema::Type* entry_type) const {
+Value ManagedFields::Write(Arena& arena, const schema::Type* entry_type, FieldsForm form) const {
   if (entries_.empty()) return {};
   std::vector<const ManagedEntry*> sorted;
   for (const ManagedEntry& entry : entries_) sorted.push_back(&entry);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const ManagedEntry* a, const ManagedEntry* b) { return ComesBefore(*a, *b); });
   Value* items = arena.AllocateArray<Value>(sorted.size());
-  for (size_t i = 0; i < sorted.size(); ++i) items[i] = WriteEntry(arena, *sorted[i], entry_type);
+  for (size_t i = 0; i < sorted.size(); ++i) items[i] = WriteEntry(arena, *sorted[i], entry_type, form);
   return Value::List({items, sorted.size()});
 }
 
 Value ManagedFieldsOf(const Value& object) { return object.Get("metadata").Get("managedFields"); }
 
 Value WithManagedFields(Arena& arena, const schema::Type& type, const Value& object, const ManagedFields& fields) {
-  const schema::Type* entry_type =
-      internal::IsTyped(object) ? internal::TypeAt(type, {"metadata", "managedFields", "[]"}) : nullptr;
-  return internal::WithMetadata(arena, type, object, "managedFields", fields.Write(arena, entry_type));
+  bool typed = internal::IsTyped(object);
+  const schema::Type* entry_type = typed ? internal::TypeAt(type, {"metadata", "managedFields", "[]"}) : nullptr;
+  FieldsForm form = typed && !type.structural ? FieldsForm::kText : FieldsForm::kTree;
+  return internal::WithMetadata(arena, type, object, "managedFields", fields.Write(arena, entry_type, form));
 }
 
 Value WithoutManagedFields(Arena& arena, const schema::Type& type, const Value& object) {

@@ -46,6 +46,9 @@ struct ManagedEntry {
   }
 };
 
+// How a tree holds FieldsV1 (schema/conform.h): as text where it is typed, as a tree in JSON form and in custom resources.
+enum class FieldsForm : uint8_t { kText, kTree };
+
 class ManagedFields {
  public:
   // Of the list in an object's metadata; absent and null are no entries. The error is 500 with upstream's text, as far
@@ -67,7 +70,7 @@ class ManagedFields {
 
   // The list as it is stored, sorted: appliers first, then by time, name, version and subresource. Absent if there are
   // no entries. entry_type, if not null, is ManagedFieldsEntry's type: members then carry its field indexes.
-  Value Write(Arena& arena, const schema::Type* entry_type) const;
+  Value Write(Arena& arena, const schema::Type* entry_type, FieldsForm form) const;
 
  private:
   std::vector<ManagedEntry> entries_;

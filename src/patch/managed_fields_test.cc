@@ -37,7 +37,7 @@ TEST(ManagedFields, AreSorted) {
   auto read = ManagedFields::Read(arena, Parse(arena, list));
   ASSERT_TRUE(read.has_value());
   std::string order;
-  for (const Value& one : read->Write(arena, nullptr).items())
+  for (const Value& one : read->Write(arena, nullptr, FieldsForm::kTree).items())
     order += std::string(one.Get("manager").AsString()) + std::string(one.Get("subresource").AsString()) + " ";
   EXPECT_EQ(order, "z y a as b ");
 }

@@ -144,10 +144,10 @@ TEST(Recorded, ScaleSubresource) {
     Arena arena;
     Value recorded = Parse(arena, line);
     std::vector<ReplicasPath> paths = {{"apps/v1", FieldPathOf({"spec", "replicas"})}, {"x/v1", {}}};
-    auto scale = ScaleManagedFields(arena, recorded.Get("parent"), paths, nullptr);
+    auto scale = ScaleManagedFields(arena, recorded.Get("parent"), paths, nullptr, FieldsForm::kTree);
     ASSERT_TRUE(scale.has_value()) << scale.error().message();
     EXPECT_EQ(Sorted(*scale), Sorted(recorded.Get("forScale"))) << line;
-    auto parent = ParentManagedFields(arena, recorded.Get("parent"), recorded.Get("scale"), paths, "apps/v1", nullptr);
+    auto parent = ParentManagedFields(arena, recorded.Get("parent"), recorded.Get("scale"), paths, "apps/v1", nullptr, FieldsForm::kTree);
     ASSERT_TRUE(parent.has_value()) << parent.error().message();
     EXPECT_EQ(Sorted(*parent), Sorted(recorded.Get("want"))) << line;
   });

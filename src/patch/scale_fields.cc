@@ -28,7 +28,7 @@ ManagedEntry Owning(Arena& arena, ManagedEntry entry, const Path& path, std::str
 }  // namespace
 
 Result<Value> ScaleManagedFields(Arena& arena, const Value& parent, const std::vector<ReplicasPath>& paths,
-                                 const schema::Type* entry_type) {
+                                 const schema::Type* entry_type, FieldsForm form) {
   TRY_ASSIGN(ManagedFields entries, ManagedFields::Read(arena, parent));
   ManagedFields scale;
   for (const ManagedEntry& entry : entries.entries()) {
@@ -36,12 +36,12 @@ Result<Value> ScaleManagedFields(Arena& arena, const Value& parent, const std::v
     if (path == nullptr || path->empty() || !entry.fields.Has(*path)) continue;
     scale.entries().push_back(Owning(arena, entry, ScaleReplicas(), kScaleVersion));
   }
-  return scale.Write(arena, entry_type);
+  return scale.Write(arena, entry_type, form);
 }
 
 Result<Value> ParentManagedFields(Arena& arena, const Value& parent, const Value& scale,
                                   const std::vector<ReplicasPath>& paths, std::string_view api_version,
-                                  const schema::Type* entry_type) {
+                                  const schema::Type* entry_type, FieldsForm form) {
   TRY_ASSIGN(ManagedFields before, ManagedFields::Read(arena, parent));
   TRY_ASSIGN(ManagedFields written, ManagedFields::Read(arena, scale));
   ManagedFields after;
@@ -60,7 +60,7 @@ Result<Value> ParentManagedFields(Arena& arena, const Value& parent, const Value
     after.entries().push_back(entry);
   }
   const Path* path = PathIn(paths, api_version);
-  if (path == nullptr || path->empty()) return after.Write(arena, entry_type);
+  if (path == nullptr || path->empty()) return after.Write(arena, entry_type, form);
   for (const ManagedEntry& entry : written.entries()) {
     if (!entry.fields.Has(ScaleReplicas())) continue;
     const ManagedEntry* same = before.Find(entry);
@@ -69,7 +69,7 @@ Result<Value> ParentManagedFields(Arena& arena, const Value& parent, const Value
     if (entry.applied) after.Erase(entry);  // an applier has one entry, in whatever version
     after.entries().push_back(owner);
   }
-  return after.Write(arena, entry_type);
+  return after.Write(arena, entry_type, form);
 }
 
 }  // namespace homeostat::patch

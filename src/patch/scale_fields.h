@@ -11,6 +11,7 @@
 #include "homeostat/object/value.h"
 #include "homeostat/schema/type.h"
 #include "patch/field_set.h"
+#include "patch/managed_fields.h"
 
 namespace homeostat::patch {
 
@@ -21,14 +22,14 @@ struct ReplicasPath {
 };
 
 // The managedFields of the Scale, from those of the parent. Absent if there are none. entry_type, if not null, is
-// ManagedFieldsEntry's: members then carry its field indexes.
+// ManagedFieldsEntry's: members then carry its field indexes. `form` is how the entries' fields are held.
 Result<Value> ScaleManagedFields(Arena& arena, const Value& parent, const std::vector<ReplicasPath>& paths,
-                                 const schema::Type* entry_type);
+                                 const schema::Type* entry_type, FieldsForm form);
 
 // The managedFields of the parent, in the version written in, after the Scale was written with those. Entries in
 // versions that paths do not name are dropped.
 Result<Value> ParentManagedFields(Arena& arena, const Value& parent, const Value& scale,
                                   const std::vector<ReplicasPath>& paths, std::string_view api_version,
-                                  const schema::Type* entry_type);
+                                  const schema::Type* entry_type, FieldsForm form);
 
 }  // namespace homeostat::patch

@@ -8,6 +8,7 @@
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
+#include "schema/internal/fields_v1.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/scalars.h"
 #include "schema/internal/tree.h"
@@ -96,6 +97,7 @@ class Conformer {
   Conformer(Arena& arena, ConformReport* report) : arena_(arena), report_(report) {}
 
   Result<Value> Run(const Type& type, const Value& value) {
+    structural_ = type.structural;
     Value result = Convert(type, value, nullptr);
     if (hard_error_) return Fail(BadRequestError(*hard_error_));
     if (soft_error_) return Fail(BadRequestError(*soft_error_));
@@ -125,12 +127,19 @@ class Conformer {
       case Form::kSchemaOrStrings:
         return ConvertVariant(type, value, frame);
       case Form::kFieldsV1:
+        return ConvertFieldsV1(value);
       case Form::kRawExtension:
       case Form::kJson:
         return value.IsNull() ? Value() : value;
       default:
         return ConvertScalar(type, value, frame);
     }
+  }
+
+  // Custom resources are stored as they are, in JSON as a whole.
+  Value ConvertFieldsV1(const Value& value) {
+    if (value.IsNull()) return {};
+    return structural_ || value.IsBytes() ? value : internal::FieldsV1Text(arena_, value);
   }
 
   Value ConvertScalar(const Type& type, const Value& value, const Frame* frame) {
@@ -421,6 +430,7 @@ class Conformer {
   Arena& arena_;
   ConformReport* report_;
   std::optional<std::string> soft_error_, hard_error_;
+  bool structural_ = false;  // the type of the whole
   int depth_ = 0;
 };
 

@@ -41,8 +41,6 @@ void WriteScalar(JsonOutput& out, const Value& value) {
       return out.Double(value.AsDouble());
     case ValueKind::kString:
       return out.String(value.AsString());
-    case ValueKind::kBytes:
-      return out.Base64(value.AsString());
     default:
       return out.Text("null");
   }
@@ -86,6 +84,8 @@ class Encoder {
       case ValueKind::kAbsent:
       case ValueKind::kNull:
         return WriteZero(type);
+      case ValueKind::kBytes:
+        return type.form == Form::kFieldsV1 ? out_.Text(value.AsString()) : out_.Base64(value.AsString());
       default:
         return WriteScalar(out_, value);
     }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "homeostat/schema/json_encoder.h"
+#include "schema/internal/fields_v1.h"
 #include "schema/internal/json_output.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/tree.h"
@@ -136,7 +137,7 @@ Value ValueForm(Arena& arena, const Type& type, const Value& value) {
     case ValueKind::kNull:
       return ZeroForm(arena, type);
     case ValueKind::kBytes:
-      return Base64Text(arena, value.AsString());
+      return type.form == Form::kFieldsV1 ? internal::FieldsV1Tree(arena, value) : Base64Text(arena, value.AsString());
     case ValueKind::kList:
       return ListForm(arena, type, value);
     case ValueKind::kObject: {

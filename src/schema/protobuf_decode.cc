@@ -6,6 +6,7 @@
 
 #include "homeostat/object/json.h"
 #include "homeostat/schema/protobuf.h"
+#include "schema/internal/fields_v1.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/scalars.h"
 #include "schema/internal/tree.h"
@@ -263,6 +264,7 @@ class Decoder {
         return numbers.first == 0 ? Value::Int(static_cast<int32_t>(numbers.second)) : Value::StringRef(numbers.text);
       }
       case Form::kFieldsV1:
+        return ReadFieldsV1(bytes);
       case Form::kRawExtension:
       case Form::kJson:
         return ReadUntyped(bytes);
@@ -364,6 +366,13 @@ class Decoder {
       return {};
     }
     return parsed->IsNull() ? Value() : *parsed;
+  }
+
+  Value ReadFieldsV1(std::string_view bytes) {
+    std::string_view text = ReadOnlyBytes(bytes);
+    if (ok() && object::IsJson(text)) return Value::BytesRef(text);
+    Value tree = ReadUntyped(bytes);
+    return tree ? internal::FieldsV1Text(arena_, tree) : tree;
   }
 
   Value Take(internal::ScalarResult result) {

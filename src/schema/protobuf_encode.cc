@@ -181,6 +181,7 @@ class Encoder {
 
   void WriteUntyped(const Value& value) {
     if (!value) return;
+    if (value.IsBytes()) return out_.Field(1, value.AsString());  // FieldsV1
     scratch_.clear();
     if (object::AppendJson(scratch_, value)) out_.Field(1, scratch_);
   }

@@ -62,7 +62,7 @@ TEST_F(RoutesTest, UrlsAndMethods) {
     TestAnswer answer = Ask(wanted.method, wanted.target, wanted.body, headers);
     EXPECT_EQ(answer.code, wanted.code) << wanted.method << " " << wanted.target;
     ASSERT_EQ(answer.document != nullptr, !wanted.message.empty()) << wanted.method << " " << wanted.target;
-    if (answer.document) EXPECT_EQ(answer.message(), wanted.message) << wanted.method << " " << wanted.target;
+    if (answer.document) { EXPECT_EQ(answer.message(), wanted.message) << wanted.method << " " << wanted.target; }
     EXPECT_FALSE(answer.headers.Has("Warning"));
   }
   for (const char* served : {"/apis", "/apis/", "/apis/apps"}) EXPECT_EQ(Ask("POST", served).code, 200) << served;

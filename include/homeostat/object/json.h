@@ -28,6 +28,9 @@ Result<Value> ParseJson(Arena& arena, std::string_view text, std::vector<std::st
 // The same into a document of its own.
 Result<std::shared_ptr<Document>> ParseJsonDocument(std::string_view text, std::vector<std::string>* duplicate_fields = nullptr);
 
+// Whether the text is JSON to the letter, in UTF-8.
+bool IsJson(std::string_view text);
+
 struct JsonStyle {
   bool pretty = false;      // indented by two spaces, as ?pretty=true answers; no newline at the end
   bool sort_names = false;  // members by name, as Go writes maps; untyped objects only look as upstream's with this set

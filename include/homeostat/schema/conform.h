@@ -6,8 +6,8 @@
 //   item).
 //     So are empty lists and maps: Kubernetes stores built-in kinds as protobuf, which does not know them.
 //   - Quantities, times and durations are texts in canonical form; []byte is Bytes; a float64 is a Double.
-//   - Subtrees of untyped fields (RawExtension, FieldsV1, JSON) stay as they were.
-// Structural types (custom resources) differ: zero values stay, and so do values of a wrong kind, for validation to
+//   - Subtrees of untyped fields (RawExtension, JSON) stay as they were; FieldsV1 is Bytes with its JSON text.
+// Structural types (custom resources) differ: zero values and FieldsV1 stay, and so do values of a wrong kind, for validation to
 // report; null stays only where the schema says nullable, or says nothing of the value at all.
 #pragma once
 

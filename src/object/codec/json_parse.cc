@@ -300,10 +300,22 @@ class Parser {
   size_t room_ = 0;
 };
 
+Parser& ThreadParser() {
+  thread_local Parser parser;
+  return parser;
+}
+
 }  // namespace
 
+bool IsJson(std::string_view text) {
+  Parser& parser = ThreadParser();
+  bool is_json = parser.Parse(text) == simdjson::SUCCESS;
+  parser.GiveBackSurplus();
+  return is_json;
+}
+
 Result<Value> ParseJson(Arena& arena, std::string_view text, std::vector<std::string>* duplicate_fields) {
-  thread_local Parser parser;
+  Parser& parser = ThreadParser();
   simdjson::error_code error = parser.Parse(text);
   if (error != simdjson::SUCCESS) {
     TRY_ASSIGN(std::string mended, internal::MendJson(text));

@@ -50,7 +50,7 @@ TEST(JudgeService, SaysWhatIsMissing) {
     auto verdict = JudgeService(reference, service ? service->root() : object::Value(), slices);
     EXPECT_EQ(verdict ? verdict->reason : "", each.reason) << each.message;
     EXPECT_EQ(verdict ? verdict->message : "", each.message);
-    if (verdict) EXPECT_EQ(verdict->status, "False");
+    if (verdict) { EXPECT_EQ(verdict->status, "False"); }
   }
 }
 

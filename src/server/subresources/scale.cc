@@ -130,7 +130,7 @@ const schema::Type& EntryType() { return api::meta::v1::ManagedFieldsEntry::Sche
 Result<Value> TrackedScale(RequestContext& context, const schema::Subresource& sub, const Value& parent) {
   object::Arena& arena = context.arena();
   Value entries = parent.Path({"metadata", "managedFields"});
-  TRY_ASSIGN(Value shown, patch::ScaleManagedFields(arena, entries, ReplicasPaths(context), &EntryType()));
+  TRY_ASSIGN(Value shown, patch::ScaleManagedFields(arena, entries, ReplicasPaths(context), &EntryType(), patch::FieldsForm::kText));
   return SetMetadata(arena, *ScaleKind().type, ScaleOf(arena, sub, parent), "managedFields", shown);
 }
 
@@ -218,8 +218,9 @@ Task<Result<Value>> ComputeScaled(RequestContext& context, const schema::Subreso
   Value next = SetPath(arena, type, live, sub.spec_replicas_path, Value::Int(scale.Path({"spec", "replicas"}).AsInt()));
   std::string_view version = MetadataString(scale, "resourceVersion");
   Value before = live.Path({"metadata", "managedFields"});
+  patch::FieldsForm form = type.structural ? patch::FieldsForm::kTree : patch::FieldsForm::kText;
   CO_TRY_ASSIGN(Value after, patch::ParentManagedFields(arena, before, scale.Path({"metadata", "managedFields"}), ReplicasPaths(context),
-                                                        context.kind().gvk.ApiVersion(), &EntryType()));
+                                                        context.kind().gvk.ApiVersion(), &EntryType(), form));
   // A Scale without a version is about any state; custom kinds can say so only by the state at hand.
   Value asked = !version.empty() ? Value::String(arena, version)
                 : context.resource->custom ? live.Path({"metadata", "resourceVersion"})
