@@ -86,6 +86,14 @@ struct Completion {
   std::string_view reason, message;
 };
 
+// Kinds that are marked for deletion in a way of their own: the first request sets the time and nothing else, no period and no
+// generation. Those that follow are as for other kinds.
+enum class FirstDeletion : uint8_t {
+  kLikeOthers,
+  kMarks,             // without a look at what shall become of dependents
+  kMarksAndCollects,  // with one; and as long as the object is held by what is its own, further requests change nothing
+};
+
 struct Behaviour {
   std::string_view group, kind;
 
@@ -120,9 +128,8 @@ struct Behaviour {
 
   // True when something of the kind's own, beside metadata.finalizers, holds a deleted object (a namespace's spec.finalizers).
   bool (*held)(Value object) = nullptr;
-  // Marking it for deletion sets the time and nothing else: no period, and no generation.
-  bool deletion_sets_time_only = false;
-  // What else changes when an object is marked for deletion.
+  FirstDeletion first_deletion = FirstDeletion::kLikeOthers;
+  // What else changes with a first deletion of its own.
   Value (*mark_deleting)(RuleContext&, Value object) = nullptr;
 
   // The metadata that tables and partial objects show, where upstream keeps some of it elsewhere; null: all of it.

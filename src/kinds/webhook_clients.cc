@@ -2,48 +2,18 @@
 
 #include <string>
 
+#include "cel/url.h"
+
 namespace homeostat::kinds {
-namespace {
-
-// The parts of scheme://user@host/path?query#fragment.
-struct Url {
-  std::string_view scheme, user, host, query, fragment;
-
-  explicit Url(std::string_view text) {
-    if (size_t hash = text.find('#'); hash != text.npos) {
-      fragment = text.substr(hash + 1);
-      text = text.substr(0, hash);
-    }
-    if (size_t mark = text.find('?'); mark != text.npos) {
-      query = text.substr(mark + 1);
-      text = text.substr(0, mark);
-    }
-    size_t colon = text.find(':');
-    if (colon != text.npos && text.substr(0, colon).find('/') == text.npos) {
-      scheme = text.substr(0, colon);
-      text.remove_prefix(colon + 1);
-    }
-    if (!text.starts_with("//")) return;
-    text.remove_prefix(2);
-    host = text.substr(0, text.find('/'));
-    if (size_t at = host.rfind('@'); at != host.npos) {
-      user = host.substr(0, at);
-      host.remove_prefix(at + 1);
-    }
-  }
-};
-
-}  // namespace
-
 void CheckWebhookUrl(std::string_view text, const FieldPath& path, FieldErrors& errors) {
-  Url url(text);
-  if (url.scheme != "https") {
-    errors.Invalid(path, url.scheme, "'https' is the only allowed URL scheme; desired format: https://host[/path]");
-  }
-  if (url.host.empty()) errors.Invalid(path, "", "host must be specified; desired format: https://host[/path]");
-  if (!url.user.empty()) errors.Invalid(path, url.user, "user information is not permitted in the URL");
-  if (!url.fragment.empty()) errors.Invalid(path, url.fragment, "fragments are not permitted in the URL");
-  if (!url.query.empty()) errors.Invalid(path, url.query, "query parameters are not permitted in the URL");
+  constexpr std::string_view kForm = "; desired format: https://host[/path]";
+  auto url = cel::ReadUrl(text);
+  if (!url) return errors.Required(path, "url must be a valid URL: " + url.error() + std::string(kForm));
+  if (url->scheme != "https") errors.Invalid(path, url->scheme, "'https' is the only allowed URL scheme" + std::string(kForm));
+  if (url->host.empty()) errors.Invalid(path, "", "host must be specified" + std::string(kForm));
+  if (url->has_user) errors.Invalid(path, url->user_info, "user information is not permitted in the URL");
+  if (!url->fragment.empty()) errors.Invalid(path, url->fragment, "fragments are not permitted in the URL");
+  if (!url->raw_query.empty()) errors.Invalid(path, url->raw_query, "query parameters are not permitted in the URL");
 }
 
 void CheckWebhookPath(std::string_view text, const FieldPath& path, FieldErrors& errors) {

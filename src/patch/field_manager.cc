@@ -37,7 +37,8 @@ Value ComparableForm(Arena& arena, const FieldManagerOptions& options, const Val
   const schema::Type& type = *options.type;
   Value bare = object.IsAbsent() ? Value::EmptyObject() : WithoutManagedFields(arena, type, object);
   Value form = schema::ToJsonForm(arena, type, bare);
-  if (form.Find("apiVersion") != nullptr) return form;
+  // A stored object says the version it is stored in.
+  if (form.Get("apiVersion").AsString() == options.kind.ApiVersion()) return form;
   object::ObjectBuilder named(arena, form);
   named.Set("apiVersion", Value::String(arena, options.kind.ApiVersion()));
   named.Set("kind", Value::StringRef(options.kind.kind));

@@ -22,7 +22,7 @@ void FieldPath::AppendTo(std::string& out) const {
   if (parent_ != nullptr) parent_->AppendTo(out);
   for (size_t i = 0; i < count_; ++i) {
     const Part& part = parts_[i];
-    if (part.kind == Part::Kind::kName) {
+    if (part.kind == Part::Kind::kName && part.size != 0) {
       if (!out.empty()) out += '.';
       out.append(part.text, part.size);
       continue;
@@ -30,10 +30,10 @@ void FieldPath::AppendTo(std::string& out) const {
     out += '[';
     if (part.kind == Part::Kind::kKey) {
       out.append(part.text, part.size);
-    } else {
+    } else if (part.kind == Part::Kind::kIndex) {
       out += std::to_string(part.size);
     }
-    out += ']';
+    out += ']';  // a name that is empty stands between them, too
   }
 }
 

@@ -14,6 +14,7 @@ TEST(FieldPath, PrintsLikeUpstream) {
   EXPECT_EQ(FieldPath("data").Key("a.b").String(), "data[a.b]");
   EXPECT_EQ(spec.Child("template", "spec", "nodeName").String(), "spec.template.spec.nodeName");
   EXPECT_EQ(FieldPath().String(), "<nil>");
+  EXPECT_EQ(FieldPath("").String(), "[]");
   EXPECT_EQ(FieldPath().Child("metadata").Key("x").String(), "metadata[x]");
 }
 

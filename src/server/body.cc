@@ -17,16 +17,11 @@
 #include "homeostat/schema/structural.h"
 #include "patch/managed_fields.h"
 #include "server/audit/recorder.h"
+#include "server/body_kind.h"
 #include "server/number_literals.h"
 
 namespace homeostat::server {
 namespace {
-
-// What the body says it is.
-struct TypeMeta {
-  std::string api_version, kind;
-  std::string group, version;
-};
 
 // The start of a body that could not be read, for the message: text as text, anything else as hexadecimal digits.
 std::string Summary(std::string_view body) {
@@ -51,112 +46,6 @@ Status Unrecognized(const schema::Kind& expected, std::string_view why, std::str
                          "): " + std::string(why) + " (" + Summary(body) + ")");
 }
 
-Status CannotBeHandled(const TypeMeta& meta, const schema::Kind& expected, std::string_view why) {
-  return BadRequestError(meta.kind + " in version \"" + meta.version + "\" cannot be handled as a " +
-                         std::string(expected.gvk.kind) + ": " + std::string(why));
-}
-
-// Group and version from the apiVersion; false if that is none.
-bool SplitApiVersion(TypeMeta& meta) {
-  schema::GroupVersion parts = schema::ParseApiVersion(meta.api_version);
-  meta.group = parts.group;
-  meta.version = parts.version;
-  return parts.IsValid();
-}
-
-constexpr std::string_view kTypeMetaStruct =
-    "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
-
-std::string_view JsonTypeName(const Value& value) {
-  switch (value.kind()) {
-    case object::ValueKind::kList: return "array";
-    case object::ValueKind::kString: return "string";
-    case object::ValueKind::kBool: return "bool";
-    case object::ValueKind::kObject: return "object";
-    default: return "number";
-  }
-}
-
-// kind and apiVersion of a parsed body, or why they can't be read.
-Result<TypeMeta> ReadTypeMeta(const Value& untyped) {
-  TypeMeta meta;
-  if (!untyped.IsObject() && !untyped.IsNull()) {
-    return Fail(BadRequestError("couldn't get version/kind; json parse error: json: cannot unmarshal " +
-                                std::string(JsonTypeName(untyped)) + " into Go value of type " + std::string(kTypeMetaStruct)));
-  }
-  for (std::string_view name : {"apiVersion", "kind"}) {
-    Value value = untyped.Get(name);
-    if (value && !value.IsString()) {
-      return Fail(BadRequestError("couldn't get version/kind; json parse error: json: cannot unmarshal " +
-                                  std::string(JsonTypeName(value)) + " into Go struct field ." + std::string(name) +
-                                  " of type string"));
-    }
-  }
-  meta.api_version = untyped.Get("apiVersion").AsString();
-  meta.kind = untyped.Get("kind").AsString();
-  if (!SplitApiVersion(meta)) {
-    return Fail(BadRequestError("unexpected GroupVersion string: " + meta.api_version));
-  }
-  return meta;
-}
-
-// What a body leaves out is taken from the URL.
-void FillTypeMeta(TypeMeta& meta, const schema::Kind& expected) {
-  if (meta.kind.empty()) meta.kind = expected.gvk.kind;
-  if (meta.api_version.empty()) {
-    meta.group = expected.gvk.group;
-    meta.version = expected.gvk.version;
-    meta.api_version = expected.gvk.ApiVersion();
-  }
-}
-
-// The name under which upstream keeps the unversioned form of a kind: by the group it is stored in.
-std::string InternalPackage(const RequestContext& context, const schema::Kind& kind) {
-  std::string_view group = &kind == &context.kind() ? context.storage().gvk.group : kind.gvk.group;
-  return group.empty() ? "core" : std::string(group.substr(0, group.find('.')));
-}
-
-// Why a body of another kind than the URL expects can't be taken: `body`, if it is a tree, may not even be of its own kind.
-std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, const Value& body) {
-  // Kinds that are served nowhere are known as well: lists, subresources, options, what answers are made of.
-  const schema::Type* type = api::FindTypeOfKind(meta.group, meta.version, meta.kind);
-  if (type == nullptr && context.parts.resources.FindKind(meta.group, meta.version, meta.kind) == nullptr) {
-    std::string version = meta.group.empty() ? meta.version : meta.group + "/" + meta.version;
-    return "no kind \"" + meta.kind + "\" is registered for version \"" + version + "\" in scheme \"pkg/runtime/scheme.go:111\"";
-  }
-  if (type != nullptr && body.IsObject()) {
-    schema::ConformReport report;
-    report.collect = false;
-    auto own = schema::Conform(context.arena(), body, *type, report);
-    if (!own) return own.error().message();
-  }
-  return "converting (" + meta.version + "." + meta.kind + ") to (" + InternalPackage(context, expected) + "." +
-         std::string(expected.gvk.kind) + "): unknown conversion";
-}
-
-Status CheckKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, std::string_view also_version,
-                 const Value& body, bool& fits) {
-  bool version_fits = meta.version == expected.gvk.version || (!also_version.empty() && meta.version == also_version);
-  fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && version_fits;
-  if (fits) return BadRequestError("");
-  bool other_version = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group &&
-                       context.parts.resources.FindKind(meta.group, meta.version, meta.kind) != nullptr;
-  if (other_version) {
-    return BadRequestError("the API version in the data (" + meta.api_version +
-                           ") does not match the expected API version (" + expected.gvk.ApiVersion() + ")");
-  }
-  return CannotBeHandled(meta, expected, WrongKind(context, meta, expected, body));
-}
-
-// A patch may have made something else of an object.
-Result<void> CheckPatchedKind(RequestContext& context, const schema::Kind& expected, const Value& tree) {
-  TRY_ASSIGN(TypeMeta meta, ReadTypeMeta(tree));
-  FillTypeMeta(meta, expected);
-  bool fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && meta.version == expected.gvk.version;
-  if (fits) return {};
-  return Fail(BadRequestError(WrongKind(context, meta, expected, tree)));
-}
-
 Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& expected, std::string_view also_version) {
   std::string_view body = context.request.body;
   auto envelope = object::ParseProtobufEnvelope(body);
@@ -168,9 +57,8 @@ Result<Value> DecodeProtobufBody(RequestContext& context, const schema::Kind& ex
     return Fail(Unrecognized(expected, "unexpected GroupVersion string: " + meta.api_version, body));
   }
   FillTypeMeta(meta, expected);
-  bool fits = false;
-  Status wrong = CheckKind(context, meta, expected, also_version, Value(), fits);
-  if (!fits) return Fail(wrong);
+  KindMatch match = MatchKind(context, meta, expected, also_version, Value());
+  if (!match.fits) return Fail(match.refusal);
   context.arena().Keep(std::make_shared<Bytes>(context.request.body));
   auto object = schema::DecodeProtobuf(context.arena(), envelope->raw, *expected.type);
   if (!object) return Fail(CannotBeHandled(meta, expected, object.error().message()));
@@ -356,16 +244,16 @@ Result<Value> Decode(RequestContext& context, const schema::Kind& expected, Fiel
     else for (const std::string& path : duplicates) found.AddDuplicate(path);
     return DecodeCustom(context, expected, meta, tree, std::move(found), validation);
   }
-  bool fits = false;
-  Status wrong = CheckKind(context, meta, expected, also_version, *untyped, fits);
-  if (!fits) return Fail(wrong);
+  KindMatch match = MatchKind(context, meta, expected, also_version, *untyped);
+  if (!match.fits && match.other_version == nullptr) return Fail(match.refusal);
+  const schema::Type& type = match.fits ? *expected.type : *match.other_version;
 
   schema::ConformReport report;
   report.collect = validation != FieldValidation::kIgnore;
   report.keep_empty = true;
   report.empty_fields = &context.empty_fields;
   context.empty_fields.Clear();
-  auto object = schema::Conform(arena, tree, *expected.type, report);
+  auto object = schema::Conform(arena, tree, type, report);
   if (!object) {
     std::string why = object.error().message();
     return Fail(CannotBeHandled(meta, expected, encoding == Encoding::kJson ? WithNumberAsSent(std::move(why), body) : why));
@@ -373,11 +261,12 @@ Result<Value> Decode(RequestContext& context, const schema::Kind& expected, Fiel
   if (encoding == Encoding::kYaml) {
     report.yaml_duplicates = std::move(duplicates);
   } else {
-    AddDuplicates(tree, *expected.type, duplicates, report);
+    AddDuplicates(tree, type, duplicates, report);
   }
   if (auto strict = ApplyStrictness(context, report, validation); !strict) {
     return Fail(CannotBeHandled(meta, expected, strict.error().message()));
   }
+  if (!match.fits) return Fail(match.refusal);
   return WithDefaults(context, expected, *object);
 }
 
@@ -408,6 +297,14 @@ Result<Value> ReadOptions(RequestContext& context, const schema::Type& type, std
 
 }  // namespace
 
+Result<WriteQuery> ReadCreateQuery(RequestContext& context) {
+  NegotiationScope scope;
+  scope.protobuf = !context.resource->custom;
+  TRY(NegotiateInput(context.request.headers.Get("Content-Type"), scope));
+  if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
+  return ParseWriteQuery(context.query, WriteKind::kCreate);
+}
+
 Result<Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation, std::string_view also_version) {
   auto object = Decode(context, expected, validation, also_version);
   if (object && context.recorder != nullptr) {
@@ -434,6 +331,7 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
   size_t in_patch = report.problems.size();
   Value tree = patched.tree;
   if (expected.type->structural) return DecodePatchedCustom(context, expected, tree, std::move(report), validation);
+  const schema::Type* type = expected.type;
   if (patched.strategic) {
     TRY_ASSIGN(tree, schema::FromUnstructured(arena, tree, *expected.type));
   } else if (auto meta = ReadTypeMeta(tree); !meta) {
@@ -447,15 +345,15 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
     TRY(ApplyStrictness(context, report, validation));
     return WithDefaults(context, expected, Value::EmptyObject());
   } else {
-    TRY(CheckPatchedKind(context, expected, tree));
+    TRY_ASSIGN(type, TypeOfPatched(context, expected, tree));
   }
   schema::ConformReport first = report;
-  auto object = schema::Conform(arena, tree, *expected.type, first);
+  auto object = schema::Conform(arena, tree, *type, first);
   if (patched.strategic && (!object || first.HasProblems())) {
     // Upstream has maps here, whose faults come sorted. A sound one keeps the order of raw JSON.
     context.empty_fields.Clear();
     first = report;
-    object = schema::Conform(arena, object::WithSortedMembers(arena, tree), *expected.type, first);
+    object = schema::Conform(arena, object::WithSortedMembers(arena, tree), *type, first);
     first.SortFrom(in_patch);
   }
   if (!object) {
@@ -463,7 +361,11 @@ Result<Value> DecodePatched(RequestContext& context, const schema::Kind& expecte
     return Fail(BadRequestError(WithNumberAsSent(object.error().message(), context.request.body)));
   }
   if (first.HasProblems()) TRY(ApplyStrictness(context, first, validation));
-  return WithDefaults(context, expected, *object);
+  Value typed = *object;
+  if (type != expected.type) {
+    TRY_ASSIGN(typed, ToExpectedVersion(context, expected, tree, typed));
+  }
+  return WithDefaults(context, expected, typed);
 }
 
 namespace {

@@ -15,6 +15,9 @@ namespace homeostat::server {
 Result<object::Value> DecodeBody(RequestContext& context, const schema::Kind& expected, FieldValidation validation,
                                  std::string_view also_version = {});
 
+// The options of a request that creates. Before them upstream looks at the content type and the size of the body.
+Result<WriteQuery> ReadCreateQuery(RequestContext& context);
+
 // A tree that a patch made of an object.
 struct Patched {
   object::Value tree;

@@ -259,7 +259,7 @@ Result<Value> EnsureNamespace(RequestContext& context, const schema::Type& type,
   if (!ns.empty() && !expected.empty()) {
     return Fail(BadRequestError("the namespace of the provided object does not match the namespace sent on the request"));
   }
-  return SetMetadata(context.arena(), type, object, "namespace", Value::String(context.arena(), expected));
+  return SetMetadata(context.arena(), type, object, "namespace", expected.empty() ? Value() : Value::String(context.arena(), expected));
 }
 
 }  // namespace homeostat::server

@@ -10,7 +10,7 @@
 namespace homeostat::server {
 
 Task<Result<http::Response>> CreateObject(RequestContext& context) {
-  CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
+  CO_TRY_ASSIGN(WriteQuery query, ReadCreateQuery(context));
   const schema::Kind& kind = context.kind();
   CO_TRY_ASSIGN(Value object, DecodeBody(context, kind, query.field_validation));
   // What only the server says is not the client's to send.

@@ -91,9 +91,8 @@ Value MarkAtOnce(kinds::RuleContext& rules, const Value& object) {
   return Mark(rules.arena, rules.kind, marked, existing && existing->ToClock() < now ? existing->ToClock() : now, 0);
 }
 
-// With nothing but the time of the first request.
+// With nothing but the time.
 Value MarkTime(kinds::RuleContext& rules, const Value& object) {
-  if (object.Path({"metadata", "deletionTimestamp"})) return object;
   std::string now = object::FormatTime(object::Timestamp::FromClock(rules.runtime.WallNow()));
   return SetMetadata(rules.arena, *rules.kind.type, object, "deletionTimestamp", Value::String(rules.arena, now));
 }
@@ -139,11 +138,20 @@ Result<DeletePlan> PlanDeletion(RequestContext& context, const DeleteQuery& opti
     plan.action = DeletePlan::Action::kNothing;
     return plan;
   }
-  Value marked = WithCollectorFinalizers(context.arena(), context.storage(), options, graceful ? *graceful : object);
+  const bool first = !object.Path({"metadata", "deletionTimestamp"});
+  const bool own = behaviour.first_deletion != kinds::FirstDeletion::kLikeOthers && first;
+  if (behaviour.first_deletion == kinds::FirstDeletion::kMarksAndCollects && !first && behaviour.held(object)) {
+    plan = {DeletePlan::Action::kMark, object};
+    return plan;
+  }
+  Value marked = graceful ? *graceful : object;
+  if (!own || behaviour.first_deletion == kinds::FirstDeletion::kMarksAndCollects) {
+    marked = WithCollectorFinalizers(context.arena(), context.storage(), options, marked);
+  }
   bool held = IsHeld(behaviour, marked);
   if (!graceful && !held) return plan;
-  if (!graceful) marked = behaviour.deletion_sets_time_only ? MarkTime(rules, marked) : MarkAtOnce(rules, marked);
-  if (behaviour.mark_deleting != nullptr) marked = behaviour.mark_deleting(rules, marked);
+  if (!graceful) marked = own ? MarkTime(rules, marked) : MarkAtOnce(rules, marked);
+  if (own && behaviour.mark_deleting != nullptr) marked = behaviour.mark_deleting(rules, marked);
   plan.marked = marked;
   bool waits = held || marked.Path({"metadata", "deletionGracePeriodSeconds"}).AsInt() > 0;
   plan.action = waits ? DeletePlan::Action::kMark : DeletePlan::Action::kMarkThenRemove;

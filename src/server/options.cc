@@ -149,25 +149,10 @@ Result<WriteQuery> ParseWriteQuery(const http::Query& query, WriteKind kind) {
   return write;
 }
 
-Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Value& body) {
-  DeleteQuery options;
-  std::vector<std::string_view> dry_run;
-  if (body) {
-    for (const object::Value& item : body.Get("dryRun").items()) dry_run.push_back(item.AsString());
-    if (object::Value grace = body.Get("gracePeriodSeconds")) options.grace_period_seconds = grace.AsInt();
-    if (object::Value policy = body.Get("propagationPolicy")) options.propagation_policy = policy.AsString();
-    if (object::Value orphan = body.Get("orphanDependents")) options.orphan_dependents = orphan.AsBool();
-    object::Value preconditions = body.Get("preconditions");
-    if (object::Value uid = preconditions.Get("uid")) options.precondition_uid = uid.AsString();
-    if (object::Value version = preconditions.Get("resourceVersion")) options.precondition_resource_version = version.AsString();
-  } else {
-    dry_run = DryRunValues(query);
-    TRY_ASSIGN(options.grace_period_seconds, OptionalInt(query, "gracePeriodSeconds"));
-    if (query.Has("propagationPolicy")) options.propagation_policy = query.Get("propagationPolicy");
-    if (query.Has("orphanDependents")) options.orphan_dependents = ParseBool(query.Get("orphanDependents"));
-    if (std::string_view uid = query.Get("uid"); !uid.empty()) options.precondition_uid = uid;
-    if (std::string_view version = query.Get("resourceVersion"); !version.empty()) options.precondition_resource_version = version;
-  }
+namespace {
+
+// What a deletion's options may not be.
+std::optional<Status> FinishDeleteOptions(const std::vector<std::string_view>& dry_run, DeleteQuery& options) {
   FieldErrors errors;
   if (options.propagation_policy && options.orphan_dependents) {
     errors.Invalid(FieldPath("propagationPolicy"), *options.propagation_policy,
@@ -179,9 +164,42 @@ Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Val
                         {"Foreground", "Background", "Orphan", "nil"});
   }
   options.dry_run = CheckDryRun(dry_run, errors);
-  if (!errors.empty()) return Fail(errors.ToStatus("meta.k8s.io", "DeleteOptions", ""));
   // A negative period means at once, as near as the API can say it.
   if (options.grace_period_seconds && *options.grace_period_seconds < 0) options.grace_period_seconds = 1;
+  if (errors.empty()) return std::nullopt;
+  return errors.ToStatus("meta.k8s.io", "DeleteOptions", "");
+}
+
+}  // namespace
+
+DeleteQuery DeleteOptionsOf(const object::Value& body, std::optional<Status>& fault) {
+  DeleteQuery options;
+  std::vector<std::string_view> dry_run;
+  for (const object::Value& item : body.Get("dryRun").items()) dry_run.push_back(item.AsString());
+  if (object::Value grace = body.Get("gracePeriodSeconds")) options.grace_period_seconds = grace.AsInt();
+  if (object::Value policy = body.Get("propagationPolicy")) options.propagation_policy = policy.AsString();
+  if (object::Value orphan = body.Get("orphanDependents")) options.orphan_dependents = orphan.AsBool();
+  object::Value preconditions = body.Get("preconditions");
+  if (object::Value uid = preconditions.Get("uid")) options.precondition_uid = uid.AsString();
+  if (object::Value version = preconditions.Get("resourceVersion")) options.precondition_resource_version = version.AsString();
+  fault = FinishDeleteOptions(dry_run, options);
+  return options;
+}
+
+Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Value& body) {
+  DeleteQuery options;
+  std::optional<Status> fault;
+  if (body) {
+    options = DeleteOptionsOf(body, fault);
+  } else {
+    TRY_ASSIGN(options.grace_period_seconds, OptionalInt(query, "gracePeriodSeconds"));
+    if (query.Has("propagationPolicy")) options.propagation_policy = query.Get("propagationPolicy");
+    if (query.Has("orphanDependents")) options.orphan_dependents = ParseBool(query.Get("orphanDependents"));
+    if (std::string_view uid = query.Get("uid"); !uid.empty()) options.precondition_uid = uid;
+    if (std::string_view version = query.Get("resourceVersion"); !version.empty()) options.precondition_resource_version = version;
+    fault = FinishDeleteOptions(DryRunValues(query), options);
+  }
+  if (fault) return Fail(*std::move(fault));
   return options;
 }
 

@@ -47,6 +47,8 @@ struct DeleteQuery {
 // 400 for what can't be parsed, 422 for what is not allowed.
 Result<ListQuery> ParseListQuery(const http::Query& query);
 Result<WriteQuery> ParseWriteQuery(const http::Query& query, WriteKind kind);
+// Those of a body (conformed DeleteOptions), whatever is wrong with them, and what is.
+DeleteQuery DeleteOptionsOf(const object::Value& body, std::optional<Status>& fault);
 // From the query alone; a body's options (conformed DeleteOptions) replace them when there is a body.
 Result<DeleteQuery> ParseDeleteQuery(const http::Query& query, const object::Value& body);
 

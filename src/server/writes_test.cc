@@ -244,5 +244,15 @@ TEST_F(WritesTest, ComponentStatusesAreMadeUpAtEveryRead) {
   EXPECT_EQ(Ask("POST", "/api/v1/componentstatuses", "{}").code, 405);
 }
 
+// Also of kinds that are stored in another version: what they say of themselves is no change.
+TEST_F(WritesTest, ApplyingWhatIsThereIsNoChange) {
+  const std::string path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings";
+  const std::string body = R"({"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicyBinding","metadata":{"name":"b"},"spec":{"policyName":"n"}})";
+  ASSERT_EQ(Ask("POST", path, body).code, 201);
+  TestAnswer applied = Ask("PATCH", path + "/b?fieldManager=m", body, {"Content-Type: application/apply-patch+yaml"});
+  EXPECT_EQ(applied.Get({"metadata", "managedFields"}).At(0).Get("manager").AsString(), "m");
+  EXPECT_FALSE(applied.Get({"metadata", "managedFields"}).At(0).Get("time"));
+}
+
 }  // namespace
 }  // namespace homeostat::server

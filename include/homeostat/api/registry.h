@@ -25,4 +25,11 @@ const schema::Kind* FindKind(std::string_view group, std::string_view version, s
 // TokenRequest. Those of meta.k8s.io (Status, DeleteOptions, WatchEvent …) are found in every group and version.
 const schema::Type* FindTypeOfKind(std::string_view group, std::string_view version, std::string_view kind);
 
+// The type in which Kubernetes reads an object of `kind` that says another group or version than `current`, but is the same for it:
+// versions that are served no more or not by default, and groups that a kind has moved from. Where the fields of such a version
+// are not known, they are taken for those of `type`, current's own. Null if it is none of those.
+// Source: the register.go files of k8s.io/api, and what the server's scheme installs.
+const schema::Type* FindOtherVersion(std::string_view group, std::string_view version, std::string_view kind,
+                                     const schema::GroupVersionKind& current, const schema::Type& type);
+
 }  // namespace homeostat::api

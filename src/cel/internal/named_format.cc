@@ -6,7 +6,7 @@
 #include <re2/re2.h>
 
 #include "cel/internal/functions.h"
-#include "cel/internal/url.h"
+#include "cel/url.h"
 #include "homeostat/object/names.h"
 #include "homeostat/object/time.h"
 

@@ -1,5 +1,5 @@
 // url(): Kubernetes' cel/library/urls.go.
-#include "cel/internal/url.h"
+#include "cel/url.h"
 
 #include "cel/internal/functions.h"
 

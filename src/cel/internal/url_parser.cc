@@ -1,11 +1,10 @@
 #include <algorithm>
 
 #include "cel/internal/ip_address.h"
-#include "cel/internal/source.h"
-#include "cel/internal/url.h"
+#include "cel/url.h"
 #include "homeostat/base/text.h"
 
-namespace homeostat::cel::internal {
+namespace homeostat::cel {
 
 namespace {
 
@@ -98,7 +97,7 @@ Read<std::string> ParseBracketedHost(std::string_view host) {
     if (!back) return back;
     unescaped += *back;
   }
-  auto address = ParseNetAddress(unescaped);
+  auto address = internal::ParseNetAddress(unescaped);
   if (!address) return Unread("invalid host: " + address.error());
   if (address->v4) return Unread("invalid IP-literal");
   return "[" + unescaped + "]" + std::string(port);
@@ -274,8 +273,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> Url::Query() const
   return result;
 }
 
-std::expected<Url, std::string> ParseRequestUrl(std::string_view text) {
-  if (auto request = ParseUrl(text, true); !request) return Unread("parse " + GoQuote(text) + ": " + request.error());
+std::expected<Url, std::string> ReadUrl(std::string_view text) {
   size_t hash = text.find('#');
   auto url = ParseUrl(text.substr(0, hash), false);
   if (!url) return Unread("parse " + GoQuote(text.substr(0, hash)) + ": " + url.error());
@@ -287,4 +285,9 @@ std::expected<Url, std::string> ParseRequestUrl(std::string_view text) {
   return url;
 }
 
-}  // namespace homeostat::cel::internal
+std::expected<Url, std::string> ParseRequestUrl(std::string_view text) {
+  if (auto request = ParseUrl(text, true); !request) return Unread("parse " + GoQuote(text) + ": " + request.error());
+  return ReadUrl(text);
+}
+
+}  // namespace homeostat::cel

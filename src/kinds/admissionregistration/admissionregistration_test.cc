@@ -50,5 +50,20 @@ TEST_F(AdmissionKindsTest, ConditionsThatStayAreNotLookedAtAgain) {
   EXPECT_EQ(Update(Load(kPolicy, "{spec: {validations: [{expression: 'true'}], matchConditions: [{name: x, expression: '2'}]}}"), old).faults.size(), 1u);
 }
 
+TEST_F(AdmissionKindsTest, UrlsOfWebhooksAreGoUrls) {
+  constexpr std::string_view kHook = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: w}, webhooks: [{name: a.b.c, "
+                                     "sideEffects: None, failurePolicy: Fail, timeoutSeconds: 1, admissionReviewVersions: [v1], clientConfig: {url: '";
+  const std::string at = "webhooks[0].clientConfig.url: ", form = "; desired format: https://host[/path]";
+  const std::pair<std::string, std::vector<std::string>> cases[] = {
+      {"https://a.example/x", {}},
+      {"://", {at + "Required value: url must be a valid URL: parse \"://\": missing protocol scheme" + form}},
+      {"https://a:x/", {at + "Required value: url must be a valid URL: parse \"https://a:x/\": invalid port \":x\" after host" + form}},
+      {"http://u@a?b#c",
+       {at + "Invalid value: \"http\": 'https' is the only allowed URL scheme" + form, at + "Invalid value: \"u\": user information is not permitted in the URL",
+        at + "Invalid value: \"c\": fragments are not permitted in the URL", at + "Invalid value: \"b\": query parameters are not permitted in the URL"}},
+  };
+  for (const auto& [url, faults] : cases) EXPECT_EQ(Create(std::string(kHook) + url + "'}}]}").faults, faults) << url;
+}
+
 }  // namespace
 }  // namespace homeostat::kinds

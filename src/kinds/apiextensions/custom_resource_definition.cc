@@ -428,6 +428,6 @@ bool IsNotMarkedYet(Value definition) { return !definition.Path({"metadata", "de
 
 const Behaviour kCustomResourceDefinition{.group = "apiextensions.k8s.io", .kind = "CustomResourceDefinition",
                                           .allocate = KeepUnclaimed, .holds = HoldNames, .prepare_create = PrepareNew, .prepare_update = PrepareUpdate, .validate_create = CheckNew, .validate_update = CheckUpdate, .warn = WarnOfFormats,
-                                          .held = IsNotMarkedYet, .deletion_sets_time_only = true, .mark_deleting = MarkDefinitionDeleting, .no_table_of_status = true};
+                                          .held = IsNotMarkedYet, .first_deletion = FirstDeletion::kMarks, .mark_deleting = MarkDefinitionDeleting, .store_words_preconditions = true, .no_table_of_status = true};
 
 }  // namespace homeostat::kinds

@@ -83,12 +83,8 @@ void ValidateUpdate(RuleContext& context, Value ns, Value, FieldErrors& errors) 
 // The first deletion marks it, whatever its finalizers.
 bool Held(Value ns) { return !ns.Path({"metadata", "deletionTimestamp"}) || !ns.Get("spec").Get("finalizers").empty(); }
 
-// No period is granted: it takes as long as it takes.
 Value MarkDeleting(RuleContext& context, Value ns) {
-  return Edited(context.arena, types::kNamespace, ns, [](Edit& edit) {
-    SetPhase(edit, "Terminating");
-    edit.In("metadata", [](Edit& metadata) { metadata.Erase("deletionGracePeriodSeconds"); });
-  });
+  return Edited(context.arena, types::kNamespace, ns, [](Edit& edit) { SetPhase(edit, "Terminating"); });
 }
 
 }  // namespace
@@ -102,6 +98,7 @@ const Behaviour kNamespaceBehaviour = {
     .validate_create = ValidateCreate,
     .validate_update = ValidateUpdate,
     .held = Held,
+    .first_deletion = FirstDeletion::kMarksAndCollects,
     .mark_deleting = MarkDeleting,
     .store_words_preconditions = true,
 };

@@ -85,8 +85,10 @@ Task<Result<UpdateDecision>> Bind(RequestContext& context, Binding binding, bool
 Task<Result<http::Response>> HandleBinding(RequestContext& context) {
   const Resource* pods = context.parts.resources.Find("", "v1", "pods");
   bool subresource = context.info.subresource == "binding";
-  CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
+  CO_TRY_ASSIGN(WriteQuery query, ReadCreateQuery(context));
   CO_TRY_ASSIGN(Value body, DecodeBody(context, Binding::SchemaKind(), query.field_validation));
+  // Only a part of a pod says which pod is meant; elsewhere it is an object that is made, whose uid is the server's to give.
+  if (!subresource) body = SetMetadata(context.arena(), Binding::SchemaType(), body, "uid", Value());
   CO_TRY_ASSIGN(body, EnsureNamespace(context, Binding::SchemaType(), body));
   Binding binding(body);
   std::string name(binding.metadata().name());

@@ -156,7 +156,8 @@ class OwnTree {
 struct Wish {
   std::string ns, name;
   DeleteQuery options;
-  bool versioned = false;  // the client named a resourceVersion
+  std::optional<Status> fault = {};  // of the options, which only the deletion itself looks at
+  bool versioned = false;            // the client named a resourceVersion
 };
 
 Task<Result<UpdateDecision>> DecideCondition(RequestContext& context, const DeleteQuery& options, std::string name, Value current) {
@@ -177,6 +178,7 @@ Task<Result<void>> Remove(RequestContext& context, const Wish& wish, DeleteQuery
     // The version that the client meant is the one before this.
     if (options.precondition_resource_version) options.precondition_resource_version = MetadataString(updated.value, "resourceVersion");
   }
+  if (wish.fault) co_return Fail(*wish.fault);
   auto deletion = DeleteAdmitted(context, options, wish.ns, wish.name);
   co_return co_await std::move(deletion);
 }
@@ -281,7 +283,7 @@ std::string Listed(const std::vector<std::string>& texts) {
 // The options of the deletion: those in the body, with the request's dry run.
 Result<Wish> ReadWish(RequestContext& context, const Eviction& eviction, const WriteQuery& query) {
   const RequestInfo& info = context.info;
-  Wish wish{info.ns, info.name, {}, false};
+  Wish wish{info.ns, info.name, {}};
   if (eviction.metadata().name() != info.name) return Fail(BadRequestError("name in URL does not match name in Eviction object"));
   if (!eviction.has_delete_options()) {
     wish.options.dry_run = query.dry_run;
@@ -300,7 +302,7 @@ Result<Wish> ReadWish(RequestContext& context, const Eviction& eviction, const W
   if (!body_dry_run.empty() && !query_dry_run.empty() && body_dry_run != query_dry_run) {
     return Fail(Status(500, "", "Non-matching dry-run options in request and content: " + Listed(query_dry_run) + " and " + Listed(body_dry_run)));
   }
-  TRY_ASSIGN(wish.options, ParseDeleteQuery(http::Query(), asked.Raw()));
+  wish.options = DeleteOptionsOf(asked.Raw(), wish.fault);
   wish.options.dry_run = wish.options.dry_run || query.dry_run;
   wish.versioned = wish.options.precondition_resource_version.has_value();
   return wish;
@@ -317,7 +319,7 @@ Task<Result<void>> Admit(RequestContext& context, Value eviction, bool dry_run) 
 }
 
 Task<Result<http::Response>> HandleEviction(RequestContext& context) {
-  CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
+  CO_TRY_ASSIGN(WriteQuery query, ReadCreateQuery(context));
   CO_TRY_ASSIGN(Value body, DecodeBody(context, EvictionKind(), query.field_validation, "v1beta1"));
   CO_TRY_ASSIGN(body, EnsureNamespace(context, Eviction::SchemaType(), body));
   CO_TRY_ASSIGN(Wish wish, ReadWish(context, Eviction(body), query));

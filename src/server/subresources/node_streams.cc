@@ -49,13 +49,14 @@ Result<std::string> ChooseContainer(Pod pod, std::string_view asked) {
     if (HasContainer(pod.spec(), asked)) return std::string(asked);
     return Fail(BadRequestError("container " + std::string(asked) + " is not valid for pod " + pod_name));
   }
-  std::vector<std::string_view> names = NamesOf(pod.spec().containers());
-  if (names.size() == 1) return std::string(names[0]);
-  if (names.empty()) return Fail(BadRequestError("a container name must be specified for pod " + pod_name));
-  std::string message = "a container name must be specified for pod " + pod_name + ", choose one of: " + Listed(names);
-  std::vector<std::string_view> init = NamesOf(pod.spec().init_containers());
-  if (!init.empty()) message += " or one of the init containers: " + Listed(init);
-  return Fail(BadRequestError(message));
+  std::string start = "a container name must be specified for pod " + pod_name;
+  PodSpec spec = pod.spec();
+  if (spec.containers().size() == 1) return std::string(spec.containers()[0].name());
+  if (spec.containers().empty()) return Fail(BadRequestError(start));
+  std::vector<std::string_view> names = NamesOf(spec.init_containers());
+  for (std::string_view name : NamesOf(spec.containers())) names.push_back(name);
+  for (api::core::v1::EphemeralContainer container : spec.ephemeral_containers()) names.push_back(container.name());
+  return Fail(BadRequestError(start + ", choose one of: " + Listed(names)));
 }
 
 // A WebSocket begins with GET: reading rights alone must not be enough to run something.

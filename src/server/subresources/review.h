@@ -22,7 +22,7 @@ inline schema::Kind BodyKind(schema::GroupVersionKind gvk, const schema::Type& t
 
 // The decoded body of a POST, with managed fields as of any object that is created.
 inline Result<Value> DecodeReview(RequestContext& context) {
-  TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
+  TRY_ASSIGN(WriteQuery query, ReadCreateQuery(context));
   TRY_ASSIGN(Value review, DecodeBody(context, context.kind(), query.field_validation));
   for (std::string_view field : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}) {
     review = SetMetadata(context.arena(), *context.kind().type, review, field, Value());

@@ -163,7 +163,8 @@ Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, con
   if (!applied.changed) return applied.object;
   schema::ConformReport report;
   report.collect = false;
-  return schema::Conform(arena, applied.object, *ScaleKind().type, report);
+  TRY_ASSIGN(Value typed, schema::FromUnstructured(arena, applied.object, *ScaleKind().type));
+  return schema::Conform(arena, typed, *ScaleKind().type, report);
 }
 
 // Admission sees the Scale, not what it is of.

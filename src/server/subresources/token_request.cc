@@ -148,7 +148,7 @@ Task<Result<void>> Admit(RequestContext& context, Value request, bool dry_run) {
 }
 
 Task<Result<http::Response>> AnswerToken(auth::ServiceAccountTokens& tokens, RequestContext& context) {
-  CO_TRY_ASSIGN(WriteQuery query, ParseWriteQuery(context.query, WriteKind::kCreate));
+  CO_TRY_ASSIGN(WriteQuery query, ReadCreateQuery(context));
   CO_TRY_ASSIGN(Value body, DecodeBody(context, TokenRequestKind(), query.field_validation));
   patch::FieldManager managers({.kind = TokenRequestKind().gvk, .type = TokenRequestKind().type, .subresource = "token"});
   body = managers.Update(context.arena(), Value(), body, context.FieldManager(query.field_manager), context.runtime().WallNow(), false);

@@ -4,9 +4,10 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-namespace homeostat::cel::internal {
+namespace homeostat::cel {
 
 struct Url {
   std::string scheme, opaque, host, path, raw_path, raw_query, fragment;
@@ -21,7 +22,9 @@ struct Url {
   std::vector<std::pair<std::string, std::vector<std::string>>> Query() const;
 };
 
+// As url.Parse does. The error is Go's message: parse "TEXT": WHY.
+std::expected<Url, std::string> ReadUrl(std::string_view text);
 // As url.ParseRequestURI and then url.Parse do.
 std::expected<Url, std::string> ParseRequestUrl(std::string_view text);
 
-}  // namespace homeostat::cel::internal
+}  // namespace homeostat::cel

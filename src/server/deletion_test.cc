@@ -1,0 +1,55 @@
+// Kinds whose first deletion is one of its own, and what of the options is looked at when.
+#include "server/internal/test_server.h"
+
+namespace homeostat::server {
+namespace {
+
+using internal::TestAnswer;
+
+class DeletionTest : public internal::TestServer {
+ protected:
+  static std::string Finalizers(const TestAnswer& answer) {
+    std::string text;
+    for (const object::Value& name : answer.Get({"metadata", "finalizers"}).items()) text += (text.empty() ? "" : " ") + std::string(name.AsString());
+    return text;
+  }
+  static bool HasPeriod(const TestAnswer& answer) { return static_cast<bool>(answer.Get({"metadata", "deletionGracePeriodSeconds"})); }
+};
+
+TEST_F(DeletionTest, NamespacesAreHeldAsTheyWereFirstDeleted) {
+  const std::string path = "/api/v1/namespaces/n";
+  ASSERT_EQ(Ask("POST", "/api/v1/namespaces", R"({"metadata":{"name":"n","finalizers":["example.com/f"]}})").code, 201);
+  TestAnswer first = Ask("DELETE", path, R"({"propagationPolicy":"Orphan"})");
+  EXPECT_EQ(Finalizers(first), "example.com/f orphan");
+  EXPECT_FALSE(HasPeriod(first));
+  TestAnswer second = Ask("DELETE", path, R"({"propagationPolicy":"Background"})");
+  EXPECT_EQ(second.code, 200);
+  EXPECT_EQ(Finalizers(second), "example.com/f orphan");
+  EXPECT_EQ(second.Text({"metadata", "resourceVersion"}), first.Text({"metadata", "resourceVersion"}));
+}
+
+TEST_F(DeletionTest, DefinitionsAreMarkedWithoutALookAtDependents) {
+  const std::string path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  ASSERT_EQ(Ask("POST", path, R"({"metadata":{"name":"foos.example.com","finalizers":["example.com/f"]},"spec":{"group":"example.com","scope":"Namespaced",)"
+                              R"("names":{"plural":"foos","kind":"Foo"},"versions":[{"name":"v1","served":true,"storage":true,)"
+                              R"("schema":{"openAPIV3Schema":{"type":"object"}}}]}})").code, 201);
+  TestAnswer first = Ask("DELETE", path + "/foos.example.com", R"({"propagationPolicy":"Orphan"})");
+  EXPECT_EQ(Finalizers(first), "example.com/f customresourcecleanup.apiextensions.k8s.io");
+  EXPECT_FALSE(HasPeriod(first));
+  TestAnswer second = Ask("DELETE", path + "/foos.example.com", R"({"propagationPolicy":"Foreground"})");
+  EXPECT_EQ(Finalizers(second), "example.com/f customresourcecleanup.apiextensions.k8s.io foregroundDeletion");
+  EXPECT_TRUE(HasPeriod(second));
+}
+
+TEST_F(DeletionTest, AnEvictionNotesItsReasonBeforeItLooksAtOptions) {
+  const std::string pod = "/api/v1/namespaces/default/pods/p";
+  ASSERT_EQ(Ask("POST", "/api/v1/namespaces/default/pods", R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})").code, 201);
+  std::string body = R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"},"deleteOptions":{"propagationPolicy":"Bogus"}})";
+  EXPECT_EQ(Ask("POST", pod + "/eviction?dryRun=All", body).code, 422);
+  EXPECT_EQ(Ask("GET", pod).Get({"status", "conditions"}).size(), 0u);
+  EXPECT_EQ(Ask("POST", pod + "/eviction", body).code, 422);
+  EXPECT_EQ(Ask("GET", pod).Get({"status", "conditions"}).At(0).Get("type").AsString(), "DisruptionTarget");
+}
+
+}  // namespace
+}  // namespace homeostat::server
