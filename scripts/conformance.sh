@@ -19,6 +19,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ ${#classes[@]} -gt 0 ] || classes=(api controllers schedule pod-status)
+# What is misspelt is told before anything is built.
+python3 tests/conformance/run.py --list ${options[@]+"${options[@]}"} "${classes[@]}" >/dev/null || exit
 [ -n "${HOMEOSTAT:-}" ] || scripts/build.sh homeostat || exit 1
 e2e=${E2E_TEST:-$(scripts/kubernetes.sh e2e.test)} || { echo "e2e.test could not be built: see above. Set E2E_TEST to a program that is there." >&2; exit 1; }
 . tests/e2e/lib.sh
@@ -26,7 +28,7 @@ node=${NODE:-none}
 listen=127.0.0.1:0; [ "$node" = none ] || listen=0.0.0.0:0
 simulated=${SIM_NODES:-$([ "$node" = none ] && echo 2 || echo 0)}
 if [ "$node" != none ]; then
-  images=$cache/conformance-images
+  images=$(scripts/kubernetes.sh --folder)/conformance-images
   [ -e "$images/.complete" ] || scripts/conformance-images.sh "$images" || exit 1
   mkdir -p "$folder/data/images"
   trap '[ -z "$pid" ] || stop_homeostat TERM; "$program" stop-node --data-dir "$folder/data"; clean_up' EXIT

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Stops the cluster that up.sh started, with its containers. usage: down.sh DATA_DIR
+# Stops the cluster that up.sh started, with its containers. What it stores is kept. usage: down.sh DATA_DIR
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=$1
-if [ -s "$data/homeostat.pid" ] && kill -0 "$(cat "$data/homeostat.pid")" 2>/dev/null; then
-  pid=$(cat "$data/homeostat.pid")
+pid=$(cat "$data/homeostat.pid" 2>/dev/null || true)
+# The number of a process that has ended may be another program's by now.
+runs() { [ -n "$pid" ] && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = homeostat ]; }
+if runs; then
   kill -TERM "$pid"
-  for _ in $(seq 200); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
-  if kill -0 "$pid" 2>/dev/null; then echo "homeostat (pid $pid) does not stop" >&2; exit 1; fi
+  for _ in $(seq 200); do runs || break; sleep 0.05; done
+  if runs; then echo "homeostat (pid $pid) does not stop" >&2; exit 1; fi
   echo "the cluster is stopped"
 else
   echo "no cluster runs from $data"

@@ -17,7 +17,7 @@ if [ "$(id -u)" != 0 ]; then
   as_root=(sudo)
 fi
 echo "installing ${#missing[@]} packages: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
+as_root+=(env DEBIAN_FRONTEND=noninteractive)  # sudo hands on no variables
 "${as_root[@]}" apt-get update -qq
 # containerd must not be started as a service of its own: homeostat runs its own instance.
 printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee /usr/sbin/policy-rc.d.homeostat >/dev/null

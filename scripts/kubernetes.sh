@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Builds programs of Kubernetes, and etcd, from their Go modules, each once. usage: kubernetes.sh PROGRAM... | --source
+# Builds programs of Kubernetes, and etcd, from their Go modules, each once. usage: kubernetes.sh PROGRAM... | --source | --folder
 # Prints the path of each: kubectl, kubectl-convert, kube-apiserver, etcd, e2e.test, agnhost, nonewprivs, sample-apiserver. With
-# --source it prints the folder of Kubernetes' source instead, which nobody may write to. Programs are kept in $HOMEOSTAT_CACHE (or
-# .cache), in a folder for each version; the large ones take minutes and gigabytes. Kubernetes' version is the one that
-# tests/tools/kubernetes/go.mod pins, etcd's stands here, and nobody else says how they are built.
+# --source it prints the folder of Kubernetes' source instead, which nobody may write to; with --folder the one below
+# $HOMEOSTAT_CACHE (or .cache) where programs of this version are kept, and what else is made of it. The large ones take minutes and
+# gigabytes. Kubernetes' version is the one that tests/tools/kubernetes/go.mod pins, etcd's stands here, and nobody else says how
+# they are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || { echo "usage: kubernetes.sh PROGRAM... | --source" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: kubernetes.sh PROGRAM... | --source | --folder" >&2; exit 2; }
 cache=$(realpath -m "${HOMEOSTAT_CACHE:-.cache}") module=$PWD/tests/tools/kubernetes
 version=$(sed -n 's#^\tk8s\.io/kubernetes \(v[0-9.]*\)$#\1#p' "$module/go.mod") etcd=v3.6.13 info=k8s.io/component-base/version
 [ -n "$version" ] || { echo "$module/go.mod pins no version of k8s.io/kubernetes" >&2; exit 1; }
+folder=$cache/kubernetes-$version
 IFS=. read -r major minor _ <<<"${version#v}"
 # Further modules that a program needs are added to a copy of the pinned ones.
 scratch=$(mktemp -d); trap 'rm -rf "$scratch"' EXIT
@@ -19,7 +21,7 @@ flags=("${pinned[@]}" -trimpath -ldflags "-s -w -X $info.gitVersion=$version -X 
 
 find_go() { go=$(scripts/go.sh) || { echo "there is no Go of 1.26 or later to build Kubernetes' programs with" >&2; return 1; }; }
 # Where a program is kept.
-place() { if [ "$1" = etcd ]; then echo "$cache/etcd-$etcd/etcd"; else echo "$cache/kubernetes-$version/$1"; fi; }
+place() { if [ "$1" = etcd ]; then echo "$cache/etcd-$etcd/etcd"; else echo "$folder/$1"; fi; }
 
 # build NAME FILE
 build() {
@@ -39,6 +41,7 @@ build() {
   esac
 }
 
+if [ "$1" = --folder ]; then echo "$folder"; exit; fi
 if [ "$1" = --source ]; then
   find_go
   cd "$module"

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 [ -n "${HOMEOSTAT:-}" ] || scripts/build.sh homeostat >/dev/null || exit 1
 . tests/e2e/lib.sh
 limit=${LIMIT:-240} logs=${HOMEOSTAT_CACHE:-$PWD/.cache}/testcmd
-tree=$logs/tree
+tree=$(scripts/kubernetes.sh --folder)/testcmd
 
 # The suite as its module has it, with the programs that it looks for.
 make_tree() {
@@ -39,6 +39,9 @@ start_case() {
 cp "$kubectl" "$tree/_output/bin/kubectl"
 cases=("$@")
 [ ${#cases[@]} -gt 0 ] || mapfile -t cases <tests/testcmd/cases.txt
+for name in "${cases[@]}"; do
+  [ "$name" = all ] || grep -qx "$name" tests/testcmd/cases.txt || { echo "there is no case $name; tests/testcmd/cases.txt has them"; exit 2; }
+done
 expected=0 total=0 begin=$SECONDS
 for name in "${cases[@]}"; do
   kept=$logs/$name

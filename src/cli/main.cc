@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "cli/config_file.h"
 #include "cli/remote.h"
 #include "cli/stand_in.h"
 #include "cli/stop_node.h"
@@ -19,9 +20,9 @@ void AddUp(CLI::App& app, UpOptions& options) {
   auto flag = [up](const std::string& name, auto& value, const std::string& help) {
     std::string variable = "HOMEOSTAT_" + name;
     for (char& c : variable) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return up->add_option("--" + name, value, help)->envname(variable);
+    return up->add_option("--" + name, value, help)->envname(variable)->run_callback_for_default();
   };
-  up->set_config("--config", "", "A file whose keys are these flags' names");
+  flag("config", options.config, "A YAML file whose keys are these flags' names; flags and the environment come before it");
   flag("data-dir", options.data_dir, "Where the cluster keeps everything; made with mode 0700");
   flag("listen", options.listen, "Address and port of the API; port 0 picks a free one")->capture_default_str();
   flag("advertise-address", options.advertise_address, "Address under which others reach the API");
@@ -54,6 +55,22 @@ void AddUp(CLI::App& app, UpOptions& options) {
   flag("verbosity", options.verbosity, "How much to log: 0, 2, 4 (each request), 6");
   up->add_option("-v", options.verbosity, "The same as --verbosity");
   flag("log-format", options.log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
+}
+
+// Makes what a file says the defaults of `up`, so that flags and the environment come before it.
+Result<void> TakeConfigFile(CLI::App& up, const std::string& path) {
+  TRY_ASSIGN(FlagValues values, ReadConfigFile(path));
+  for (const auto& [name, value] : values) {
+    auto wrong = [&](std::string_view what) { return Fail(SystemError(fmt::format("--config {}: {}: {}", path, name, what))); };
+    CLI::Option* flag = name == "config" || name == "help" ? nullptr : up.get_option_no_throw("--" + name);
+    if (flag == nullptr) return wrong("there is no such flag");
+    try {
+      flag->default_val(value);
+    } catch (const CLI::Error& error) {
+      return wrong(error.what());
+    }
+  }
+  return {};
 }
 
 // The commands that ask a cluster, and what they are told.
@@ -103,6 +120,14 @@ int Main(int argc, char** argv) {
   CLI::App* install = envtest->add_subcommand("install", "Make the folder that KUBEBUILDER_ASSETS names");
   install->add_option("directory", assets, "The folder")->required();
   CLI::App* version = app.add_subcommand("version", "Print the version");
+  if (!words.empty() && words[0] == "up") {
+    if (std::string path = ConfigFileOf(words); !path.empty()) {
+      if (auto taken = TakeConfigFile(*app.get_subcommand("up"), path); !taken) {
+        fmt::print(stderr, "homeostat: {}\n", taken.error().message());
+        return 1;
+      }
+    }
+  }
   CLI11_PARSE(app, argc, argv);
   if (version->parsed()) {
     fmt::print("homeostat {} (Kubernetes {})\n", kVersion, kGitVersion);

@@ -12,6 +12,7 @@ namespace homeostat::cli {
 // Values are checked when the cluster starts. Every field can be given as a flag, in the environment (HOMEOSTAT_…) or in a
 // YAML file.
 struct UpOptions {
+  std::string config;                    // the file that the defaults were taken from
   std::string data_dir;                  // empty: /var/lib/homeostat for root, else under XDG_DATA_HOME
   std::string listen = "127.0.0.1:6443";
   std::string advertise_address;         // empty: the one listened on

@@ -55,12 +55,12 @@ Result<void> TryCgroups() {
 
 Result<void> TryWhatContainersNeed() {
   const auto namespaces = TryInChild([] { return EnterMountsOfOwn(CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWPID); });
-  if (namespaces.value_or(EAGAIN) != 0) return Fail(FileError("it may not make namespaces", namespaces.value_or(EAGAIN)));
+  if (namespaces.value_or(EAGAIN) != 0) return Fail(FileError("no namespaces can be made", namespaces.value_or(EAGAIN)));
   const auto mounts = TryInChild([] {
     if (int error = EnterMountsOfOwn(0); error != 0) return error;
     return mount("tmpfs", "/", "tmpfs", 0, nullptr) == 0 ? 0 : errno;
   });
-  if (mounts.value_or(EAGAIN) != 0) return Fail(FileError("it may not mount file systems", mounts.value_or(EAGAIN)));
+  if (mounts.value_or(EAGAIN) != 0) return Fail(FileError("no file systems can be mounted", mounts.value_or(EAGAIN)));
   return TryCgroups();
 }
 

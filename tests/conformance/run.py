@@ -2,6 +2,7 @@
 """Runs conformance tests of some classes with e2e.test against a running cluster and compares with what is known to fail.
 
 usage: run.py --e2e FILE --kubectl FILE --kubeconfig FILE --report DIRECTORY [--jobs N] [--test TEXT] [--pending [--update-pending]] CLASS...
+       run.py --list [--test TEXT] CLASS...
 
 tests.tsv says which test is of which class. pending.txt has those that don't pass yet, each with its reason; it only shrinks. They are not
 run, since some would wait for ever, but with --pending: then they alone, each for some minutes at most.
@@ -112,16 +113,24 @@ def write_pending(pending, results):
 def main():
     parser = argparse.ArgumentParser()
     for name in ("e2e", "kubectl", "kubeconfig"):
-        parser.add_argument("--" + name, required=True)
-    parser.add_argument("--report", type=pathlib.Path, required=True)
+        parser.add_argument("--" + name)
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("--list", action="store_true", help="only print the tests' names")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--pending", action="store_true", help="the tests of pending.txt, and no others")
     parser.add_argument("--update-pending", action="store_true")
     parser.add_argument("--test", default="", help="only tests whose names have this text")
     parser.add_argument("classes", nargs="+")
     options = parser.parse_args()
-    options.report = options.report.resolve()
     tests, pending = read_tests(options.classes, options.test), read_pending()
+    if not tests:
+        sys.exit(f"no test of these classes has the text {options.test!r} in its name")
+    if options.list:
+        print("\n".join(name for _, name in tests))
+        return 0
+    if not (options.e2e and options.kubectl and options.kubeconfig and options.report):
+        parser.error("--e2e, --kubectl, --kubeconfig and --report are needed to run tests")
+    options.report = options.report.resolve()
     left_out = 0 if options.pending else sum(name in pending for _, name in tests)
     tests = [test for test in tests if (test[1] in pending) == options.pending]
     start = time.monotonic()

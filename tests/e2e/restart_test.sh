@@ -52,6 +52,21 @@ contains_replicas() { same "$(k -n rooms get rs -l app=web -o 'jsonpath={.items[
 check_port_in_use() { reason=${url#https://} refuses --data-dir "$folder/second" --listen "${url#https://}"; }
 check_data_directory_in_use() { reason=$data refuses --data-dir "$data" --listen 127.0.0.1:0; }
 check_data_directory_not_writable() { reason=/dev/null refuses --data-dir /dev/null/data --listen 127.0.0.1:0; }
+check_config_file() {
+  local port=$((20000 + RANDOM % 10000))
+  printf 'store: paper\nlisten: "127.0.0.1:%s"\nsim-nodes: 2\ncontrollers: false\nauthorization-mode: [Node, RBAC]\n' "$port" >"$folder/config"
+  reason=paper refuses --data-dir "$folder/third" --config "$folder/config"
+  reason=cloth HOMEOSTAT_STORE=cloth refuses --data-dir "$folder/third" --config "$folder/config"
+  reason=wood HOMEOSTAT_STORE=cloth refuses --data-dir "$folder/third" --config "$folder/config" --store wood
+  echo 'nosuch: 1' >>"$folder/config"
+  reason="nosuch: there is no such flag" refuses --config "$folder/config"
+  echo 'sim-nodes: many' >"$folder/config"
+  reason="sim-nodes:" refuses --config "$folder/config"
+  echo 'store: {a: b}' >"$folder/config"
+  reason="store: a text" refuses --config="$folder/config"
+  reason="no such file" refuses --config "$folder/none"
+  reason="no such file" HOMEOSTAT_CONFIG=$folder/none refuses
+}
 check_unknown_store() { reason=paper refuses --data-dir "$folder/third" --store paper --listen 127.0.0.1:0; }
 check_clean_stop() { same "$(cat "$folder/stopped")" 0; }
 
@@ -70,6 +85,7 @@ check port_in_use
 check data_directory_in_use
 check data_directory_not_writable
 check unknown_store
+check config_file
 stop_homeostat TERM
 echo $? >"$folder/stopped"
 check clean_stop
