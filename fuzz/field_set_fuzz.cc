@@ -26,5 +26,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto again = ReadFieldsV1(arena, written, &canonical);
   fuzz::Require(again && Equal(*again, both), "what is written reads the same");
   fuzz::Require(object::JsonText(WriteFieldsV1(arena, *again)) == object::JsonText(written), "and is written the same");
+  Value text = WriteFieldsV1Text(arena, both);
+  fuzz::Require(text.AsString() == object::JsonText(written), "as text it is the tree's");
+  auto of_text = ReadFieldsV1(arena, text, &canonical);
+  fuzz::Require(of_text && Equal(*of_text, both), "and reads the same");
+  // Any text at all.
+  std::string_view line(reinterpret_cast<const char*>(data), size);
+  line = line.substr(0, line.find('\n'));
+  auto raw = ReadFieldsV1(arena, Value::BytesRef(line));
+  fuzz::Require(raw && Equal(*raw, a), "a text is the same set as its tree");
   return 0;
 }

@@ -125,6 +125,7 @@ class ApplyRequest {
             .subresource = options_.subresource,
             .time = {},
             .fields = {},
+            .fields_written = {},
             .written = {}};
   }
 
@@ -168,7 +169,7 @@ ManagedFields EntriesBefore(Arena& arena, const FieldManagerOptions& options, co
     if (!object::Equal(sent, before)) {
       Result<ManagedFields> read = ManagedFields::Read(arena, sent);
       // What a client wrote is written anew: it may mean the same and look different.
-      if (read) for (ManagedEntry& entry : read->entries()) entry.written = {};
+      if (read) for (ManagedEntry& entry : read->entries()) entry.SetFields(entry.fields);
       if (read && !read->empty()) return *std::move(read);
     }
   }
@@ -230,6 +231,7 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
                       .subresource = options_.subresource,
                       .time = {},
                       .fields = {},
+                      .fields_written = {},
                       .written = {}};
   if (!ownership.Update(before, after, writer, TimeText(arena, now), &doubtful)) return bare;
   if (decoded && doubtful && !fit()) return bare;

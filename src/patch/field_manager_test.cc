@@ -39,9 +39,13 @@ class Story {
     std::string text;
     for (const Value& entry : ManagedFieldsOf(live_).items()) {
       std::string_view time = entry.Get("time").AsString();
+      // A typed tree holds them as text.
+      Value fields = entry.Get("fieldsV1");
+      Arena scratch;
+      if (fields.IsBytes()) fields = Parse(scratch, fields.AsString());
       text += std::string(entry.Get("manager").AsString()) + "|" + std::string(entry.Get("operation").AsString()) +
               "|" + std::string(entry.Get("subresource").AsString()) + "|" +
-              (time.empty() ? "" : std::string(time.substr(17, 2))) + "|" + Sorted(entry.Get("fieldsV1")) + "\n";
+              (time.empty() ? "" : std::string(time.substr(17, 2))) + "|" + Sorted(fields) + "\n";
     }
     return text;
   }

@@ -48,6 +48,18 @@ TEST(FieldsV1, IsWrittenInUpstreamsOrder) {
     ASSERT_TRUE(set.has_value()) << one.read;
     EXPECT_EQ(Write(arena, *set), one.written ? one.written : one.read);
     EXPECT_EQ(canonical, one.written == nullptr) << one.read;
+    auto of_text = ReadFieldsV1(arena, Value::BytesRef(one.read), &canonical);
+    ASSERT_TRUE(of_text.has_value()) << one.read;
+    EXPECT_TRUE(Equal(*of_text, *set)) << one.read;
+    EXPECT_EQ(canonical, one.written == nullptr) << one.read;
+    EXPECT_EQ(WriteFieldsV1Text(arena, *set).AsString(), one.written ? one.written : one.read);
+  }
+}
+
+TEST(FieldsV1, RefusesTextThatIsNoJson) {
+  for (const char* text : {"", "{", R"({"f:a")", R"({"f:a":})", R"({"f:a":{})", R"({"f:a":{}}x)", R"({"f:a":{},})", R"({"f:a)", R"({"k:{\"a)"}) {
+    Arena arena;
+    EXPECT_FALSE(ReadFieldsV1(arena, Value::BytesRef(text)).has_value()) << text;
   }
 }
 
@@ -56,6 +68,7 @@ TEST(FieldsV1, RefusesWhatIsNoSet) {
                            R"({"k:{":{}})", R"({"v:":{}})", R"({"i:x":{}})"}) {
     Arena arena;
     EXPECT_FALSE(ReadFieldsV1(arena, Parse(arena, json)).has_value()) << json;
+    EXPECT_FALSE(ReadFieldsV1(arena, Value::BytesRef(json)).has_value()) << json;
   }
 }
 

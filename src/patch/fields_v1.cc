@@ -3,6 +3,7 @@
 
 #include "homeostat/object/json.h"
 #include "patch/field_set.h"
+#include "patch/internal/fields_text.h"
 #include "patch/internal/path_element_text.h"
 #include "patch/internal/set_builder.h"
 
@@ -83,33 +84,6 @@ class Reader {
   bool canonical_ = true;
 };
 
-// Writes a set as JSON text.
-class TextWriter {
- public:
-  void Write(const FieldSet& set, bool self) {
-    out_ += '{';
-    if (self && !set.empty()) out_ += "\".\":{}";
-    for (const FieldSet::Entry& entry : set.entries()) {
-      if (out_.back() != '{') out_ += ',';
-      Name(entry.element);
-      out_ += ':';
-      Write(entry.children, entry.member);
-    }
-    out_ += '}';
-  }
-
-  std::string_view text() const { return out_; }
-
- private:
-  void Name(const PathElement& element) {
-    name_.clear();
-    internal::AppendPathElement(name_, element);
-    object::AppendJsonString(out_, name_);
-  }
-
-  std::string out_, name_;
-};
-
 class Writer {
  public:
   explicit Writer(Arena& arena) : arena_(arena) {}
@@ -151,18 +125,16 @@ Result<FieldSet> ReadFieldsV1(Arena& arena, const Value& fields, bool* canonical
   if (fields.IsAbsent()) {
     tree = Value::EmptyObject();
   } else if (fields.IsBytes()) {
+    if (std::optional<FieldSet> read = internal::ReadPlainFieldsText(arena, fields.AsString())) {
+      if (canonical) *canonical = true;
+      return *read;
+    }
     TRY_ASSIGN(tree, object::ParseJson(arena, fields.AsString()));
   }
   Reader reader(arena);
   TRY_ASSIGN(Reader::Level root, reader.Read(tree));
   if (canonical) *canonical = reader.canonical() && tree.IsObject() && (tree.empty() || !root.member) && !fields.IsAbsent();
   return root.children;
-}
-
-Value WriteFieldsV1Text(Arena& arena, const FieldSet& set) {
-  TextWriter writer;
-  writer.Write(set, false);
-  return Value::BytesCopy(arena, writer.text());
 }
 
 Value WriteFieldsV1(Arena& arena, const FieldSet& set) { return Writer(arena).Write(set, false); }

@@ -32,6 +32,7 @@ Result<ManagedEntry> ReadEntry(Arena& arena, const Value& entry, size_t index) {
                     .subresource = Text(entry, "subresource"),
                     .time = Text(entry, "time"),
                     .fields = {},
+                    .fields_written = {},
                     .written = entry};
   if (read.api_version.empty()) return Fail(BadEntry("apiVersion must not be empty"));
   if (fields_type.empty()) return Fail(BadEntry("missing fieldsType in managed fields entry " + std::to_string(index)));
@@ -44,7 +45,11 @@ Result<ManagedEntry> ReadEntry(Arena& arena, const Value& entry, size_t index) {
   auto set = ReadFieldsV1(arena, fields, &canonical);
   if (!set) return Fail(BadEntry("error decoding versioned set: error decoding set: " + set.error().message()));
   read.fields = *set;
-  if (!canonical || !fields) read.written = {};
+  if (canonical && fields) {
+    read.fields_written = fields;
+  } else {
+    read.written = {};
+  }
   return read;
 }
 
@@ -71,15 +76,21 @@ std::vector<ManagedEntry> UpdatesByAge(const std::vector<ManagedEntry>& entries)
   return updates;
 }
 
+Value WriteFields(Arena& arena, const ManagedEntry& entry, FieldsForm form) {
+  bool text = form == FieldsForm::kText;
+  if (entry.fields_written && entry.fields_written.IsBytes() == text) return entry.fields_written;
+  return text ? WriteFieldsV1Text(arena, entry.fields) : WriteFieldsV1(arena, entry.fields);
+}
+
 Value WriteEntry(Arena& arena, const ManagedEntry& entry, const schema::Type* type, FieldsForm form) {
-  if (entry.written && entry.written.Get("fieldsV1").IsBytes() == (form == FieldsForm::kText)) return entry.written;
+  if (entry.written && entry.fields_written.IsBytes() == (form == FieldsForm::kText)) return entry.written;
   internal::FieldWriter out(arena, type);
   if (!entry.manager.empty()) out.Set("manager", Value::String(arena, entry.manager));
   out.Set("operation", Value::StringRef(entry.applied ? kApply : kUpdate));
   out.Set("apiVersion", Value::String(arena, entry.api_version));
   if (!entry.time.empty()) out.Set("time", Value::String(arena, entry.time));
   out.Set("fieldsType", Value::StringRef(kFieldsV1));
-  out.Set("fieldsV1", form == FieldsForm::kText ? WriteFieldsV1Text(arena, entry.fields) : WriteFieldsV1(arena, entry.fields));
+  out.Set("fieldsV1", WriteFields(arena, entry, form));
   if (!entry.subresource.empty()) out.Set("subresource", Value::String(arena, entry.subresource));
   return out.Build();
 }
@@ -169,6 +180,7 @@ void ManagedFields::CapUpdates(Arena& arena, size_t most) {
                         .subresource = {},
                         .time = entry.time,
                         .fields = {},
+                        .fields_written = {},
                         .written = {}};
     if (entry.BelongsTo(bucket)) continue;
     const ManagedEntry* earlier = Find(bucket);

@@ -29,7 +29,8 @@ struct ManagedEntry {
   std::string_view subresource;
   std::string_view time;  // RFC 3339, UTC, whole seconds; empty if the entry has none
   FieldSet fields;
-  Value written;  // the entry as it was read, while nothing of it has changed; else absent
+  Value fields_written;  // fieldsV1 as it was read, while `fields` have not changed; else absent
+  Value written;         // the entry as it was read, while nothing of it has changed; else absent
 
   // The operation, and the version unless it applied, are part of who an entry belongs to.
   bool BelongsTo(const ManagedEntry& other) const;
@@ -38,7 +39,11 @@ struct ManagedEntry {
 
   void SetFields(FieldSet changed) {
     fields = changed;
-    written = {};
+    fields_written = written = {};
+  }
+  // The same fields as an earlier state of the entry has: those need not be written again.
+  void KeepFieldsOf(const ManagedEntry& earlier) {
+    if (earlier.fields_written && Equal(earlier.fields, fields)) fields_written = earlier.fields_written;
   }
   void SetTime(std::string_view changed) {
     time = changed;

@@ -131,6 +131,8 @@ std::expected<Comparison, Refusal> Ownership::TakeOver(const Value& live, const 
 
 Done Ownership::Update(const Value& live, const Value& updated, ManagedEntry writer, std::string_view now, bool* doubtful) {
   TRY(Reconcile(live));
+  ManagedEntry before;
+  if (const ManagedEntry* earlier = managed_.Find(writer)) before = *earlier;
   // The writer's earlier entry takes part like any other: what it owned and now changes comes back to it below.
   auto changes = TakeOver(live, updated, nullptr, true);
   if (!changes) return Fail(changes.error().status);
@@ -140,6 +142,7 @@ Done Ownership::Update(const Value& live, const Value& updated, ManagedEntry wri
   if (written.empty()) return {};
   const ManagedEntry* previous = managed_.Find(writer);
   writer.SetFields(previous ? Union(arena_, written, previous->fields) : written);
+  writer.KeepFieldsOf(before);
   writer.SetTime(now);
   managed_.Put(writer);
   return {};
@@ -160,9 +163,10 @@ std::expected<Value, Refusal> Ownership::Apply(const Value& live, const Value& c
   bool changed = !EqualValues(live, *pruned);
   if (ManagedEntry* entry = managed_.Find(applier)) {
     entry->SetFields(Difference(arena_, entry->fields, NeverOwned()));
+    entry->KeepFieldsOf(last);
     if (changed) {
       entry->SetTime(now);
-    } else if (last.written && last.api_version == entry->api_version && Equal(last.fields, entry->fields)) {
+    } else if (last.written && last.api_version == entry->api_version && entry->fields_written) {
       entry->written = last.written;
     }
   }
