@@ -58,6 +58,7 @@ bool EqualLists(const List& a, const List& b) {
 bool EqualMaps(const Map& a, const Map& b) {
   if (a.StructName() != b.StructName()) return false;
   if (a.size() != b.size()) return false;
+  if (auto answer = a.EqualTo(b)) return *answer;
   for (uint64_t i = 0; i < a.size(); ++i) {
     auto other = b.Find(a.KeyAt(i));
     if (!other || !Equal(a.ValueAt(i), *other)) return false;

@@ -146,6 +146,8 @@ class Map {
   // position < size().
   virtual Value KeyAt(uint64_t position) const = 0;
   virtual Value ValueAt(uint64_t position) const = 0;
+  // Whether it is the same as another of its schema, where that is no matter of the entries alone; nullopt: compare entry by entry.
+  virtual std::optional<bool> EqualTo(const Map&) const { return std::nullopt; }
   virtual object::Value Json() const { return {}; }
   // As a list's.
   virtual std::string_view GoTypeName() const { return "*types.baseMap"; }

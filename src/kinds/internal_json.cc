@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "homeostat/object/json.h"
+#include "homeostat/object/member_order.h"
 #include "homeostat/schema/json_encoder.h"
 #include "kinds/internal/go_structs.h"
 
@@ -28,8 +29,13 @@ class Writer {
       WriteStruct(type, value, parent);
     } else if (type.form == Form::kList && value.IsList()) {
       WriteItems(type, value);
-    } else if (type.form == Form::kMap && value.IsObject() && type.element->form == Form::kStruct) {
+    } else if (type.form == Form::kMap && value.IsObject() && (type.element->form == Form::kStruct || type.element->form == Form::kSchemaOrStrings)) {
       WriteEntries(type, value);
+    } else if (type.form == Form::kSchemaOrBool || type.form == Form::kSchemaOrList || type.form == Form::kSchemaOrStrings) {
+      WriteSchemaOr(type, value);
+    } else if (type.form == Form::kJson) {
+      object::Arena arena;
+      out_ += object::JsonText(object::WithSortedMembers(arena, value));
     } else {
       schema::EncodeJson(type, value, out_);
     }
@@ -152,6 +158,25 @@ class Writer {
       path_.resize(here);
     }
     out_ += ']';
+  }
+
+  // A schema or something else is a struct of both to Go.
+  void WriteSchemaOr(const Type& type, const Value& value) {
+    std::string schema = "null", other = "null";
+    if (value.IsObject()) {
+      schema.clear();
+      Writer(schema).Write(*type.element, value, Value());
+    } else if (value.IsList() && type.form == Form::kSchemaOrList) {
+      other.clear();
+      Writer(other).WriteItems(type, value);
+    } else if (value.IsList()) {
+      other = object::JsonText(value);
+    }
+    if (type.form == Form::kSchemaOrBool) {
+      out_ += std::string("{\"Allows\":") + (value.IsBool() && !value.AsBool() ? "false" : "true") + ",\"Schema\":" + schema + '}';
+    } else {
+      out_ += "{\"Schema\":" + schema + (type.form == Form::kSchemaOrList ? ",\"JSONSchemas\":" : ",\"Property\":") + other + '}';
+    }
   }
 
   void WriteEntries(const Type& type, const Value& map) {

@@ -1,6 +1,7 @@
 #include "homeostat/object/member_order.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 namespace homeostat::object {
@@ -46,6 +47,34 @@ Value WithSortedMembers(Arena& arena, const Value& value) {
     if (!changed) members.assign(value.members().begin(), value.members().end());
     changed = true;
     members[i].value = sorted;
+  }
+  if (!changed) return value;
+  ObjectBuilder builder(arena);
+  builder.members() = std::move(members);
+  return builder.Build();
+}
+
+Value WithoutRepeats(Arena& arena, const Value& value) {
+  if (value.IsList()) {
+    ListBuilder items(arena);
+    bool changed = false;
+    for (const Value& item : value.items()) {
+      Value single = WithoutRepeats(arena, item);
+      changed = changed || !IsSame(single, item);
+      items.Append(single);
+    }
+    return changed ? items.Build() : value;
+  }
+  if (!value.IsObject()) return value;
+  std::unordered_map<std::string_view, size_t> places;
+  std::vector<Member> members;
+  bool changed = false;
+  for (const Member& member : value.members()) {
+    Value single = WithoutRepeats(arena, member.value);
+    auto [place, first] = places.try_emplace(member.name(), members.size());
+    changed = changed || !first || !IsSame(single, member.value);
+    if (first) members.push_back(member);
+    members[place->second].value = single;
   }
   if (!changed) return value;
   ObjectBuilder builder(arena);

@@ -29,5 +29,20 @@ TEST(MemberOrder, SortsAtEveryLevelAndSharesWhatIsSorted) {
   EXPECT_EQ(WithSortedMembers(arena, sorted).members().data(), sorted.members().data());
 }
 
+TEST(MemberOrder, OfRepeatedMembersTheLastStays) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {R"({"a":1,"b":2,"a":3})", R"({"a":3,"b":2})"},
+      {R"([{"a":{"b":1,"b":{"c":1,"c":null}},"d":0}])", R"([{"a":{"b":{"c":null}},"d":0}])"},
+      {R"({"a":[{"b":1,"b":2},3],"a":[{"b":1,"b":4}]})", R"({"a":[{"b":4}]})"},
+      {R"({"a":[],"b":{}})", R"({"a":[],"b":{}})"},
+  };
+  for (auto [text, single] : cases) {
+    Arena arena;
+    Value value = *ParseJsonWithRepeats(arena, text);
+    EXPECT_EQ(JsonText(value), text);
+    EXPECT_EQ(JsonText(WithoutRepeats(arena, value)), single);
+  }
+}
+
 }  // namespace
 }  // namespace homeostat::object

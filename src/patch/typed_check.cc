@@ -15,9 +15,9 @@ using object::Member;
 namespace {
 
 // A pointer to upstream's wrapper of a value, as %v and %#v print it.
-std::string Wrapped(const Value& value) { return "&{" + object::GoText(value, GoNumbers::kDoubles) + "}"; }
+std::string Wrapped(const Value& value) { return "&{" + object::GoText(value, GoNumbers::kIntegers) + "}"; }
 std::string WrappedSyntax(const Value& value) {
-  return "&value.valueUnstructured{Value:" + object::GoSyntax(value, GoNumbers::kDoubles) + "}";
+  return "&value.valueUnstructured{Value:" + object::GoSyntax(value, GoNumbers::kIntegers) + "}";
 }
 
 class Checker {
@@ -56,7 +56,7 @@ class Checker {
       case Scalar::kNumeric:
         if (!value.IsNumber())
           Report(at, "expected numeric (int or float), got " +
-                         std::string(object::GoTypeOf(value, GoNumbers::kDoubles)));
+                         std::string(object::GoTypeOf(value, GoNumbers::kIntegers)));
         return;
       case Scalar::kString:
         if (!value.IsString() && !value.IsBytes()) Report(at, "expected string, got " + WrappedSyntax(value));

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
-#include "homeostat/object/yaml.h"
+#include "homeostat/object/member_order.h"
 #include "schema/internal/fields_v1.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/scalars.h"
@@ -20,40 +21,6 @@ using object::Arena;
 using object::kNoField;
 using object::Member;
 using object::Value;
-
-void ConformReport::Add(std::string_view what, std::string_view path) {
-  constexpr size_t kMost = 100;
-  if (!collect || problems.size() >= kMost) return;
-  std::string problem = std::string(what) + GoQuote(path);
-  if (std::find(problems.begin(), problems.end(), problem) == problems.end()) problems.push_back(std::move(problem));
-}
-
-void ConformReport::SortFrom(size_t first) {
-  if (first < problems.size()) std::sort(problems.begin() + static_cast<std::ptrdiff_t>(first), problems.end());
-}
-
-std::string ConformReport::StrictMessage() const {
-  std::string message;
-  if (!yaml_duplicates.empty()) message = object::StrictYamlMessage(yaml_duplicates);
-  for (const std::string& problem : problems) message += (message.empty() ? "" : ", ") + problem;
-  return "strict decoding error: " + message;
-}
-
-std::string GoTypeName(const Type& type) {
-  if (!type.go_name.empty()) {
-    std::string package(type.go_package);
-    if (package.empty() && type.form == Form::kStruct) {
-      // io.k8s.api.apps.v1.DeploymentSpec is of package v1.
-      std::string_view rest =
-          type.name.substr(0, type.name.rfind('.') == std::string_view::npos ? 0 : type.name.rfind('.'));
-      package = rest.substr(rest.rfind('.') + 1);
-    }
-    return package.empty() ? std::string(type.go_name) : package + "." + std::string(type.go_name);
-  }
-  if (type.form == Form::kList) return "[]" + GoTypeName(ElementType(type));
-  if (type.form == Form::kMap) return "map[string]" + GoTypeName(ElementType(type));
-  return type.IsScalar() ? std::string(ScalarType(type.form).go_name) : std::string(type.name);
-}
 
 namespace {
 
@@ -94,7 +61,7 @@ void AppendGoPath(const Frame* frame, std::string& out) {
 
 class Conformer {
  public:
-  Conformer(Arena& arena, ConformReport* report) : arena_(arena), report_(report) {}
+  Conformer(Arena& arena, ConformReport* report) : arena_(arena), report_(report), repeats_(report->repeats) {}
 
   Result<Value> Run(const Type& type, const Value& value) {
     structural_ = type.structural;
@@ -106,11 +73,12 @@ class Conformer {
   }
 
  private:
-  // Of custom resources, those of the metadata come first, then the others by name.
-  static void SortProblems(std::vector<std::string>& problems) {
+  // Of custom resources, those of the metadata come first, then the others by name, those of embedded metadata last.
+  void SortProblems(std::vector<std::string>& problems) const {
     auto of_metadata = [](const std::string& problem) { return problem.starts_with("unknown field \"metadata."); };
     auto others = std::stable_partition(problems.begin(), problems.end(), of_metadata);
     std::sort(others, problems.end());
+    std::stable_partition(others, problems.end(), [&](const std::string& problem) { return !embedded_.contains(problem); });
   }
 
   // A value's typed form; absent if it is zero to Go, or if there was an error.
@@ -130,7 +98,8 @@ class Conformer {
         return ConvertFieldsV1(value);
       case Form::kRawExtension:
       case Form::kJson:
-        return value.IsNull() ? Value() : value;
+        if (value.IsNull()) return {};
+        return repeats_ ? object::WithoutRepeats(arena_, value) : value;
       default:
         return ConvertScalar(type, value, frame);
     }
@@ -139,7 +108,7 @@ class Conformer {
   // Custom resources are stored as they are, in JSON as a whole.
   Value ConvertFieldsV1(const Value& value) {
     if (value.IsNull()) return {};
-    return structural_ || value.IsBytes() ? value : internal::FieldsV1Text(arena_, value);
+    return structural_ || value.IsBytes() ? value : internal::FieldsV1Text(arena_, repeats_ ? object::WithoutRepeats(arena_, value) : value);
   }
 
   Value ConvertScalar(const Type& type, const Value& value, const Frame* frame) {
@@ -197,7 +166,8 @@ class Conformer {
   }
 
   Value ConvertCanonical(const Type& type, const Value& value, const Frame* frame) {
-    if (type.structural) return value;
+    // What is neither has no members either that anyone knows.
+    if (type.structural) return value.IsObject() || value.IsList() ? WrongKind(type, value, frame) : value;
     if (!value.IsString() && type.form != Form::kQuantity) return ConvertNumberForm(type, value, frame);
     auto canonical = internal::CanonicalScalar(arena_, type.form, value);
     if (canonical) return *canonical;
@@ -227,6 +197,7 @@ class Conformer {
     Member* members = arena_.AllocateArray<Member>(value.size());
     size_t count = 0;
     size_t expected = 0;  // members mostly come in the table's order
+    std::vector<bool> seen(repeats_ ? type.fields.size() : 0);
     for (const Member& member : value.members()) {
       int index = IndexOf(type, member, expected);
       if (index < 0) {
@@ -237,18 +208,80 @@ class Conformer {
       } else {
         expected = static_cast<size_t>(index) + 1;
         const Field& field = type.fields[static_cast<size_t>(index)];
+        if (repeats_) {
+          if (seen[static_cast<size_t>(index)]) ReportRepeated(field.name, frame);
+          seen[static_cast<size_t>(index)] = true;
+        }
         // The metadata of custom resources is a Go struct within something that is none.
         Frame here{
             .parent = frame, .type = &type, .field = &field, .go_root = type.structural && !field.type->structural};
         Value converted = Convert(*field.type, member.value, &here);
         if (report_ != nullptr && report_->empty_fields != nullptr) NoteEmpty(field, converted, &here);
-        if (Value kept = Kept(type, field, member.value, converted); !kept.IsAbsent()) {
+        if (repeats_) {
+          count = DecodeInto({members, count}, type, static_cast<uint16_t>(index), member.value, converted);
+        } else if (Value kept = Kept(type, field, member.value, converted); !kept.IsAbsent()) {
           new (&members[count++]) Member(field.name, kept, static_cast<uint16_t>(index));
         }
       }
       if (hard_error_) return {};
     }
     --depth_;
+    return Value::Object({members, internal::SortByField({members, count})});
+  }
+
+  // Go decodes a member that stands twice into what the first one left: null empties what can be nil and does nothing to the rest,
+  // objects are joined, and lists item by item. `members` has room for one more; returns how many there are then.
+  size_t DecodeInto(std::span<Member> members, const Type& type, uint16_t index, const Value& original, const Value& converted) {
+    const Field& field = type.fields[index];
+    auto earlier = std::ranges::find(members, index, &Member::field);
+    Value joined = converted;
+    size_t count = members.size();
+    if (earlier != members.end()) {
+      if (original.IsNull() && !IsEmptiedByNull(field)) return count;
+      if (!original.IsNull()) joined = Joined(*field.type, earlier->value, original, converted);
+      std::move(earlier + 1, members.end(), earlier);
+      --count;
+    }
+    if (Value kept = Kept(type, field, original, joined); !kept.IsAbsent()) new (&members.data()[count++]) Member(field.name, kept, index);
+    return count;
+  }
+
+  static bool IsEmptiedByNull(const Field& field) {
+    switch (field.type->form) {
+      case Form::kList:
+      case Form::kMap:
+      case Form::kBytes:
+      case Form::kQuantity:
+      case Form::kTime:
+      case Form::kMicroTime:
+        return true;
+      default:
+        return field.Has(kPointer);
+    }
+  }
+
+  // What both are typed of, `original` what the later one was made of.
+  Value Joined(const Type& type, const Value& earlier, const Value& original, const Value& later) {
+    if (type.form == Form::kList) {
+      object::ListBuilder items(arena_, later);
+      for (size_t i = 0; i < std::min(earlier.size(), later.size()); ++i) {
+        const Value& sent = original.items()[i];
+        items.items()[i] = sent.IsNull() ? earlier.items()[i] : Joined(ElementType(type), earlier.items()[i], sent, later.items()[i]);
+      }
+      return items.Build();
+    }
+    if (type.form != Form::kStruct && type.form != Form::kMap) return later;
+    Member* members = arena_.AllocateArray<Member>(earlier.size() + later.size() + original.size());
+    size_t count = 0;
+    for (const Member& member : earlier.members()) new (&members[count++]) Member(member);
+    if (type.form == Form::kMap) {
+      for (const Member& member : later.members()) new (&members[count++]) Member(member);
+      return Value::Object({members, internal::SortByName({members, count})});
+    }
+    for (const Member& member : original.members()) {
+      int index = type.FieldIndex(member.name());
+      if (index >= 0) count = DecodeInto({members, count}, type, static_cast<uint16_t>(index), member.value, later.Get(member.name()));
+    }
     return Value::Object({members, internal::SortByField({members, count})});
   }
 
@@ -320,7 +353,9 @@ class Conformer {
     const Type& element = ElementType(type);
     Member* members = arena_.AllocateArray<Member>(value.size());
     size_t count = 0;
+    std::unordered_set<std::string_view> seen;
     for (const Member& member : value.members()) {
+      if (repeats_ && !seen.insert(member.name()).second) ReportRepeated(member.name(), frame);
       if (type.structural && member.value.IsNull() && !type.element_nullable) continue;
       std::string_view key = member.name().empty() ? std::string_view("") : member.name();
       Frame here{.parent = frame, .key = key};
@@ -392,11 +427,20 @@ class Conformer {
 
   void ReportUnknown(std::string_view name, const Frame* frame) {
     if (report_ == nullptr || !report_->collect) return;
+    std::string path = StrictPath(name, frame);
+    for (const Frame* at = frame; at != nullptr; at = at->parent) {
+      if (at->go_root && at->parent != nullptr) embedded_.insert("unknown field " + GoQuote(path));
+    }
+    report_->AddUnknown(path);
+  }
+  void ReportRepeated(std::string_view name, const Frame* frame) {
+    if (report_ != nullptr && report_->collect) report_->AddDuplicate(StrictPath(name, frame));
+  }
+  static std::string StrictPath(std::string_view name, const Frame* frame) {
     std::string path;
     AppendStrictPath(frame, path);
     if (!path.empty()) path += '.';
-    path += name;
-    report_->AddUnknown(path);
+    return path += name;
   }
 
   // Go goes on after such an error and reports the first.
@@ -429,8 +473,10 @@ class Conformer {
 
   Arena& arena_;
   ConformReport* report_;
+  const bool repeats_;
   std::optional<std::string> soft_error_, hard_error_;
   bool structural_ = false;  // the type of the whole
+  std::unordered_set<std::string> embedded_;  // problems within the metadata of embedded resources
   int depth_ = 0;
 };
 

@@ -17,14 +17,16 @@ class Pruner {
   Pruner(Arena& arena, std::vector<std::string>* removed) : arena_(arena), removed_(removed) {}
 
   Value Apply(const Type& type, const Value& value, const std::string& path) {
+    // Of a wrong kind, values of custom resources have no members that anyone knows.
+    bool unknown = type.structural && !type.preserve_unknown_fields && (value.IsList() ? type.form != Form::kList : type.IsScalar() || type.form == Form::kList);
     if (value.IsList()) {
-      const Type& element = ElementType(type);
-      return element.IsScalar() ? value : PruneItems(element, value, path);
+      const Type& element = unknown ? Nothing() : ElementType(type);
+      return element.IsScalar() && !element.structural ? value : PruneItems(element, value, path);
     }
     if (!value.IsObject()) return value;
-    const Type& object_type = internal::ObjectType(type);
-    bool walk =
-        object_type.form == Form::kStruct || (object_type.form == Form::kMap && !ElementType(object_type).IsScalar());
+    const Type& object_type = unknown ? Nothing() : internal::ObjectType(type);
+    bool walk = object_type.form == Form::kStruct ||
+                (object_type.form == Form::kMap && (object_type.structural || !ElementType(object_type).IsScalar()));
     if (!walk || depth_ >= internal::kMaxDepth) return value;
     ++depth_;
     Value result = PruneMembers(object_type, value, path);
@@ -33,6 +35,11 @@ class Pruner {
   }
 
  private:
+  static const Type& Nothing() {
+    static constexpr Type kNothing{.form = Form::kStruct, .structural = true};
+    return kNothing;
+  }
+
   Value PruneItems(const Type& element, const Value& list, const std::string& path) {
     std::vector<Value> items(list.items().begin(), list.items().end());
     bool changed = false;

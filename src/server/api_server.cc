@@ -225,7 +225,7 @@ Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& cont
   const RequestInfo& info = context.info;
   const schema::Kind& kind = context.kind();
   if (const ResourceHandler* handler = FindHandler(context)) {
-    if (info.subresource.empty()) WarnOfDeprecation(kind, context.warnings);
+    if (info.subresource.empty() && !context.resource->custom) WarnOfDeprecation(kind, context.warnings);
     auto handling = (*handler)(context);
     co_return co_await std::move(handling);
   }
@@ -237,7 +237,7 @@ Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& cont
     verbs = subresource->verbs;
   }
   if (!HasVerbThere(info, kind, verbs)) co_return Fail(MethodNotAllowed());
-  WarnOfDeprecation(kind, context.warnings);
+  if (!context.resource->custom) WarnOfDeprecation(kind, context.warnings);
   auto verb = FunctionOf(info.verb)(context);
   co_return co_await std::move(verb);
 }
@@ -323,8 +323,15 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   context.recorder = trail.recorder.get();
   context.annotations = annotations;
   if (kept.owner) context.arena().Keep(kept.owner);
+  // Of custom kinds whatever is asked is answered with that.
+  if (kept.custom) WarnOfDeprecation(*kept.kind, context.warnings);
+  if (kept.custom && !info.subresource.empty() && kept.kind->FindSubresource(info.subresource) == nullptr) {
+    http::Response refusal = EncodeStatus(context.NotFound(info.name), error_output);
+    AddWarnings(refusal, context.warnings);
+    co_return refusal;
+  }
   NegotiationScope scope;
-  scope.protobuf = !kept.custom;
+  scope.protobuf = scope.routed = !kept.custom;
   scope.partial_protobuf = true;
   scope.tables = HasTables(info, kept);
   scope.streams = !kept.custom && (info.verb == "list" || info.verb == "watch");
@@ -332,7 +339,7 @@ Task<http::Response> ApiServer::Impl::ServeAllowed(const User& effective, const 
   if (!output) {
     http::Response refusal = EncodeStatus(output.error(), error_output);
     // The router knows nothing of what the verb behind it would say.
-    if (!output.error().details().shown) WarnOfDeprecation(*kept.kind, context.warnings);
+    if (!output.error().details().shown && !kept.custom) WarnOfDeprecation(*kept.kind, context.warnings);
     AddWarnings(refusal, context.warnings);
     co_return refusal;
   }

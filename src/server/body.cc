@@ -1,7 +1,6 @@
 #include "server/body.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "homeostat/api/meta/v1.h"
@@ -72,72 +71,6 @@ Result<void> ApplyStrictness(RequestContext& context, const schema::ConformRepor
   for (const std::string& problem : report.yaml_duplicates) context.warnings.push_back(problem);
   for (const std::string& problem : report.problems) context.warnings.push_back(problem);
   return {};
-}
-
-// Where in a document what a problem names stands: the number of the member or item at each level.
-std::vector<size_t> PlaceOf(const Value& document, std::string_view problem) {
-  std::vector<size_t> place;
-  std::string_view rest = problem.substr(std::min(problem.find('"') + 1, problem.size()));
-  for (Value at = document; !rest.empty() && rest != "\"";) {
-    if (at.IsList() && rest.starts_with('[')) {
-      size_t index = 0;
-      std::from_chars(rest.data() + 1, rest.data() + rest.size(), index);
-      if (index >= at.size()) break;
-      place.push_back(index);
-      at = at.items()[index];
-      rest = rest.substr(std::min(rest.find(']') + 1, rest.size()));
-      continue;
-    }
-    if (rest.starts_with('.')) rest.remove_prefix(1);
-    const object::Member* found = nullptr;
-    for (const object::Member& member : at.members()) {
-      std::string_view name = member.name();
-      bool fits = rest.starts_with(name) && rest.size() > name.size() && std::string_view(".[\"").contains(rest[name.size()]);
-      if (fits && (found == nullptr || found->name().size() < name.size())) found = &member;
-    }
-    if (found == nullptr) break;
-    place.push_back(static_cast<size_t>(found - at.members().data()));
-    rest.remove_prefix(found->name().size());
-    at = found->value;
-  }
-  return place;
-}
-
-// Whether a path (spec.containers[0].name) leads where upstream minds no duplicates: into a part that it reads by a method of its
-// own, or to a field that it does not know, which is fault enough.
-bool IsUnminded(const schema::Type* type, std::string_view path) {
-  while (type != nullptr) {
-    switch (type->form) {
-      case schema::Form::kFieldsV1:
-      case schema::Form::kRawExtension:
-      case schema::Form::kJson:
-      case schema::Form::kSchemaOrBool:
-      case schema::Form::kSchemaOrList:
-      case schema::Form::kSchemaOrStrings: return !path.empty();
-      default: break;
-    }
-    if (path.starts_with('.')) path.remove_prefix(1);
-    size_t end = path.starts_with('[') ? std::min(path.find(']'), path.size() - 1) + 1 : std::min(path.find_first_of(".["), path.size());
-    if (end == 0) return false;
-    if (type->form == schema::Form::kStruct) {
-      const schema::Field* field = type->FindField(path.substr(0, end));
-      if (field == nullptr) return true;
-      type = field->type;
-    } else {
-      type = type->element;
-    }
-    path.remove_prefix(end);
-  }
-  return false;
-}
-
-// Adds the members that stand twice in a JSON document to what is wrong with it, in the order of the document.
-void AddDuplicates(const Value& document, const schema::Type& type, const std::vector<std::string>& duplicates, schema::ConformReport& report) {
-  if (duplicates.empty()) return;
-  for (const std::string& path : duplicates) {
-    if (!IsUnminded(&type, path)) report.AddDuplicate(path);
-  }
-  std::ranges::stable_sort(report.problems, {}, [&](const std::string& problem) { return PlaceOf(document, problem); });
 }
 
 Result<Value> WithDefaults(RequestContext& context, const schema::Kind& kind, const Value& object) {
@@ -227,11 +160,18 @@ Result<Value> Decode(RequestContext& context, const schema::Kind& expected, Fiel
   }
   std::vector<std::string> duplicates;
   auto untyped = ParseUntyped(arena, body, encoding, &duplicates);
+  // A number that no double holds is only refused where something asks for it.
+  const bool beyond = !untyped && encoding == Encoding::kJson && !expected.type->structural && object::IsBeyondDoubles(untyped.error());
+  if (beyond) untyped = object::ParseJsonWithRepeats(arena, body);
   if (!untyped) {
     std::string why = encoding == Encoding::kJson ? "couldn't get version/kind; json parse error: " : "";
     return Fail(Unrecognized(expected, why + untyped.error().message(), body));
   }
-  auto read = ReadTypeMeta(*untyped);
+  Value whole = *untyped;
+  if (encoding == Encoding::kJson && !duplicates.empty()) {
+    TRY_ASSIGN(whole, object::ParseJsonWithRepeats(arena, body));
+  }
+  auto read = ReadTypeMeta(whole);
   if (!read) return Fail(Unrecognized(expected, read.error().message(), body));
   TypeMeta meta = *std::move(read);
   FillTypeMeta(meta, expected);
@@ -252,17 +192,15 @@ Result<Value> Decode(RequestContext& context, const schema::Kind& expected, Fiel
   report.collect = validation != FieldValidation::kIgnore;
   report.keep_empty = true;
   report.empty_fields = &context.empty_fields;
+  report.repeats = beyond || (encoding == Encoding::kJson && !duplicates.empty());
   context.empty_fields.Clear();
-  auto object = schema::Conform(arena, tree, type, report);
+  auto object = schema::Conform(arena, report.repeats ? whole : tree, type, report);
   if (!object) {
     std::string why = object.error().message();
-    return Fail(CannotBeHandled(meta, expected, encoding == Encoding::kJson ? WithNumberAsSent(std::move(why), body) : why));
+    why = encoding == Encoding::kJson ? WithNumberAsSent(std::move(why), body) : WithNumberFromYaml(std::move(why), body);
+    return Fail(CannotBeHandled(meta, expected, why));
   }
-  if (encoding == Encoding::kYaml) {
-    report.yaml_duplicates = std::move(duplicates);
-  } else {
-    AddDuplicates(tree, type, duplicates, report);
-  }
+  if (encoding == Encoding::kYaml) report.yaml_duplicates = std::move(duplicates);
   if (auto strict = ApplyStrictness(context, report, validation); !strict) {
     return Fail(CannotBeHandled(meta, expected, strict.error().message()));
   }
@@ -278,7 +216,7 @@ Result<Value> ReadOptions(RequestContext& context, const schema::Type& type, std
     arena.Keep(std::make_shared<Bytes>(context.request.body));
     return schema::DecodeProtobufObject(arena, body, type);
   }
-  auto untyped = ParseUntyped(arena, body, encoding, nullptr);
+  auto untyped = encoding == Encoding::kJson ? object::ParseJsonWithRepeats(arena, body) : ParseUntyped(arena, body, encoding, nullptr);
   if (!untyped) {
     std::string why = encoding == Encoding::kJson ? "couldn't get version/kind; json parse error: " : "";
     return Fail(BadRequestError(why + untyped.error().message()));
@@ -292,6 +230,7 @@ Result<Value> ReadOptions(RequestContext& context, const schema::Type& type, std
   }
   schema::ConformReport report;
   report.collect = false;
+  report.repeats = encoding == Encoding::kJson;
   return schema::Conform(arena, *untyped, type, report);
 }
 

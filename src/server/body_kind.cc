@@ -64,16 +64,16 @@ Result<TypeMeta> ReadTypeMeta(const Value& untyped) {
     return Fail(BadRequestError("couldn't get version/kind; json parse error: json: cannot unmarshal " +
                                 std::string(JsonTypeName(untyped)) + " into Go value of type " + std::string(kTypeMetaStruct)));
   }
-  for (std::string_view name : {"apiVersion", "kind"}) {
-    Value value = untyped.Get(name);
-    if (value && !value.IsString()) {
+  for (const object::Member& member : untyped.members()) {
+    bool version = member.name() == "apiVersion";
+    if (!(version || member.name() == "kind") || !member.value) continue;
+    if (!member.value.IsString()) {
       return Fail(BadRequestError("couldn't get version/kind; json parse error: json: cannot unmarshal " +
-                                  std::string(JsonTypeName(value)) + " into Go struct field ." + std::string(name) +
+                                  std::string(JsonTypeName(member.value)) + " into Go struct field ." + std::string(member.name()) +
                                   " of type string"));
     }
+    (version ? meta.api_version : meta.kind) = member.value.AsString();
   }
-  meta.api_version = untyped.Get("apiVersion").AsString();
-  meta.kind = untyped.Get("kind").AsString();
   if (!SplitApiVersion(meta)) {
     return Fail(BadRequestError("unexpected GroupVersion string: " + meta.api_version));
   }

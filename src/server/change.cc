@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "homeostat/schema/conform.h"
 #include "patch/managed_fields.h"
 #include "server/admission_requests.h"
 #include "server/allocations.h"
@@ -42,6 +43,16 @@ Value DedupOwnerReferences(RequestContext& context, const Value& object) {
   return SetMetadata(context.arena(), *context.working().type, object, "ownerReferences", kept.Build());
 }
 
+// Custom objects to which admission or a Scale brought what their schemas don't know: upstream drops that when it reads them from its
+// store.
+Result<Value> AsStored(RequestContext& context, const Value& object, bool may_have_unknown) {
+  const schema::Type& type = *context.working().type;
+  if (!may_have_unknown || !type.structural) return object;
+  schema::ConformReport report;
+  report.collect = false;
+  return schema::Conform(context.arena(), object, type, report);
+}
+
 Result<void> CheckMayWrite(RequestContext& context, kinds::RuleContext& rules, const Value& object, const Value& old) {
   auto may_write = context.resource->behaviour->may_write;
   return may_write == nullptr ? Result<void>() : may_write(rules, object, old);
@@ -56,8 +67,10 @@ Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rule
   }
   object = DedupOwnerReferences(context, object);
   admission::Request request = AdmissionRequest(context, rules, admission::Operation::kCreate, options, name, object, Value());
+  const object::Member* sent = object.members().data();
   auto mutate = context.parts.admission.Mutate(request);
   CO_TRY_ASSIGN(object, co_await std::move(mutate));
+  const bool admission_changed = object.members().data() != sent;
   CO_TRY(CheckMayWrite(context, rules, object, Value()));
   CO_TRY_ASSIGN(object, PrepareForCreate(rules, *context.resource, object));
   CO_TRY(ValidateForCreate(rules, *context.resource, object));
@@ -66,7 +79,7 @@ Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rule
   request.object = object;
   auto validate = context.parts.admission.Validate(request);
   CO_TRY(co_await std::move(validate));
-  co_return object;
+  co_return AsStored(context, object, admission_changed);
 }
 
 Status StaleVersion(const RequestContext& context, std::string_view name) {
@@ -120,12 +133,14 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   object = DedupOwnerReferences(context, object);
   admission::Request request =
       AdmissionRequest(context, rules, admission::Operation::kUpdate, options, options.name, object, current);
+  const object::Member* sent = object.members().data();
   if (!options.admit) {
     auto mutate = context.parts.admission.Mutate(request);
     CO_TRY_ASSIGN(object, co_await std::move(mutate));
     // Admission may have taken back what the client changed.
     object = patch::KeepTimesIfUnchanged(context.arena(), *context.working().type, object, current);
   }
+  const bool may_have_unknown = options.admit || object.members().data() != sent;
   CO_TRY(CheckMayWrite(context, rules, object, current));
   CO_TRY_ASSIGN(object, CheckVersion(context, object, current, options.name));
   CO_TRY_ASSIGN(object, PrepareForUpdate(rules, *context.resource, object, current));
@@ -134,7 +149,7 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   auto validate = options.admit ? options.admit(rules, object, current) : context.parts.admission.Validate(request);
   CO_TRY(co_await std::move(validate));
   UpdateDecision decision;
-  decision.object = object;
+  CO_TRY_ASSIGN(decision.object, AsStored(context, object, may_have_unknown));
   if (IsRemovedByUpdate(*context.resource->behaviour, object, current)) decision.action = UpdateDecision::Action::kRemove;
   co_return decision;
 }

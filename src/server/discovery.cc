@@ -264,8 +264,11 @@ std::string AggregatedVersion(std::string_view accept) {
   return "";
 }
 
-// A discovery document of meta/v1 in the encoding asked for.
-http::Response DocumentResponse(const std::string& json, std::string_view kind, const MediaTypeOptions& output) {
+// A discovery document of meta/v1 in the encoding asked for. routed: it lies behind the router.
+http::Response DocumentResponse(const std::string& json, std::string_view kind, const PathRequest& request, bool routed) {
+  const MediaTypeOptions& output = request.output;
+  auto offered = NegotiateOutput(request.request.headers.Get("Accept"), NegotiationScope{.transformations = false, .routed = routed});
+  if (!offered) return EncodeStatus(offered.error(), output);
   const schema::Type* type = api::FindTypeOfKind("", "v1", kind);
   object::Arena arena;
   auto tree = object::ParseJson(arena, json);
@@ -299,7 +302,7 @@ http::Response CoreVersions(const PathRequest& request) {
   std::string json = R"({"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[{"clientCIDR":"0.0.0.0/0","serverAddress":)";
   AppendText(json, request.request.headers.Get("Host"));
   json += "}]}";
-  http::Response response = DocumentResponse(json, "APIVersions", request.output);
+  http::Response response = DocumentResponse(json, "APIVersions", request, true);
   response.headers.Set("Vary", "Accept");
   return response;
 }
@@ -317,14 +320,14 @@ http::Response GroupDocument(const Resources& resources, const ApiServices& serv
   if (slash == rest.npos) {
     std::string json = R"({"kind":"APIGroup","apiVersion":"v1",)";
     AppendGroup(json, *group);
-    return DocumentResponse(json + "}", "APIGroup", request.output);
+    return DocumentResponse(json + "}", "APIGroup", request, false);
   }
   std::string_view version = rest.substr(slash + 1);
   const bool routed = IsBuiltInGroup(resources, name);
   if (!routed && version.find('/') != version.npos) return NoSuchPage();
   if (!resources.HasGroupVersion(name, version)) return EncodeStatus(NoSuchResource(), request.output);
   if (routed && request.request.method != "GET") return EncodeStatus(MethodNotAllowed(), request.output);
-  return DocumentResponse(ResourceListJson(resources, name, version), "APIResourceList", request.output);
+  return DocumentResponse(ResourceListJson(resources, name, version), "APIResourceList", request, routed);
 }
 
 http::Response CoreDocument(const Resources& resources, const PathRequest& request) {
@@ -332,7 +335,7 @@ http::Response CoreDocument(const Resources& resources, const PathRequest& reque
   if (version.ends_with('/')) version.remove_suffix(1);
   if (!resources.HasGroupVersion("", version)) return EncodeStatus(NoSuchResource(), request.output);
   if (request.request.method != "GET") return EncodeStatus(MethodNotAllowed(), request.output);
-  return DocumentResponse(ResourceListJson(resources, "", version), "APIResourceList", request.output);
+  return DocumentResponse(ResourceListJson(resources, "", version), "APIResourceList", request, true);
 }
 
 }  // namespace
@@ -343,7 +346,7 @@ void ServeDiscovery(ApiServer& server, const Aggregator& aggregator) {
     std::string version = AggregatedVersion(request.request.headers.Get("Accept"));
     if (!version.empty()) return AggregatedResponse(request.request, AggregatedJson(resources, aggregator, core, version), version);
     if (core) return CoreVersions(request);
-    http::Response response = DocumentResponse(GroupListJson(aggregator.services()), "APIGroupList", request.output);
+    http::Response response = DocumentResponse(GroupListJson(aggregator.services()), "APIGroupList", request, false);
     response.headers.Set("Vary", "Accept");
     return response;
   };

@@ -123,8 +123,10 @@ patch::FieldManager ManagerFor(RequestContext& context, std::string_view subreso
   return patch::FieldManager(std::move(options));
 }
 
-// The object as it reads after a conversion to the stored version and back, which may have given it defaults of that version.
+// The object as it reads after a conversion to the stored version and back, which may have given it defaults of that version. Custom
+// objects are tracked in the version they are sent in.
 Value AsStored(RequestContext& context, const Value& object) {
+  if (context.resource->custom) return object;
   auto stored = ToStorage(context.arena(), *context.resource, object);
   if (!stored) return object;
   return FromStorage(context.arena(), *context.resource, *stored).value_or(object);

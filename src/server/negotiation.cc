@@ -14,48 +14,40 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Splits at a separator outside quotes.
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  bool quoted = false;
-  size_t start = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') quoted = !quoted;
-    if (text[i] == separator && !quoted) {
-      parts.push_back(Trim(text.substr(start, i - start)));
-      start = i + 1;
-    }
-  }
-  parts.push_back(Trim(text.substr(start)));
-  return parts;
+std::string_view TrimSpaces(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
 }
 
-std::string Unquote(std::string_view text) {
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
-  return std::string(text);
+// What stands before a separator; the rest is left.
+std::string_view Next(std::string_view& rest, char separator) {
+  size_t end = std::min(rest.find(separator), rest.size());
+  std::string_view item = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return item;
 }
 
+// Letters count as they are, quotes are letters, and a parameter without a value is none.
 std::optional<AcceptClause> ParseClause(std::string_view text) {
-  std::vector<std::string_view> parts = Split(text, ';');
-  std::string media = LowerCase(parts[0]);
+  std::string_view media = Next(text, ';');
   AcceptClause clause;
-  size_t slash = media.find('/');
-  if (slash == std::string::npos) {
-    if (media != "*") return std::nullopt;
-    clause.type = clause.subtype = "*";
+  clause.type = TrimSpaces(Next(media, '/'));
+  if (media.empty()) {
+    if (clause.type != "*") return std::nullopt;
+    clause.subtype = "*";
   } else {
-    clause.type = media.substr(0, slash);
-    clause.subtype = media.substr(slash + 1);
+    clause.subtype = TrimSpaces(Next(media, '/'));
+    if (!media.empty()) return std::nullopt;
   }
-  for (size_t i = 1; i < parts.size(); ++i) {
-    size_t equals = parts[i].find('=');
-    if (equals == std::string_view::npos) continue;
-    std::string name = LowerCase(Trim(parts[i].substr(0, equals)));
-    std::string value = Unquote(Trim(parts[i].substr(equals + 1)));
+  while (!text.empty()) {
+    std::string_view parameter = Next(text, ';'), name = TrimSpaces(Next(parameter, '=')), value = Next(parameter, '=');
+    if (value.empty() || !parameter.empty()) continue;
     if (name == "q") {
-      clause.quality = std::atof(value.c_str());
+      clause.quality = std::atof(std::string(value).c_str());
     } else {
-      clause.parameters.emplace_back(std::move(name), std::move(value));
+      std::erase_if(clause.parameters, [&](const auto& earlier) { return earlier.first == name; });
+      clause.parameters.emplace_back(name, TrimSpaces(value));
     }
   }
   return clause;
@@ -92,17 +84,16 @@ std::string OfferedList(const NegotiationScope& scope) {
   return list;
 }
 
-bool IsTrue(std::string_view text) { return text == "1" || text == "true" || text == "t" || text == "T" || text == "True" || text == "TRUE"; }
-
-// Reads as, g, v, pretty, stream; false when the transformation is none that is offered, so that the clause does not count.
+// Reads as, g, v, pretty, stream, sv; false when they ask for what is not offered, so that the clause does not count.
 bool ReadParameters(const AcceptClause& clause, const NegotiationScope& scope, MediaTypeOptions& options) {
-  options.pretty = IsTrue(clause.Parameter("pretty"));
-  options.stream = clause.Parameter("stream") == "watch";
-  std::string_view as = clause.Parameter("as");
-  if (as.empty()) return true;
-  if (!scope.transformations || clause.Parameter("g") != "meta.k8s.io") return false;
-  std::string_view version = clause.Parameter("v");
-  if (version != "v1" && version != "v1beta1") return false;
+  options.pretty = clause.Parameter("pretty") == "1";
+  std::string_view stream = clause.Parameter("stream"), server_version = clause.Parameter("sv");
+  if (!stream.empty() && (stream != "watch" || options.encoding == Encoding::kYaml)) return false;
+  if (!server_version.empty() && (server_version != "v1" || !scope.transformations)) return false;
+  options.stream = !stream.empty();
+  std::string_view as = clause.Parameter("as"), group = clause.Parameter("g"), version = clause.Parameter("v");
+  if (as.empty() && group.empty() && version.empty()) return true;
+  if (!scope.transformations || group != "meta.k8s.io" || (version != "v1" && version != "v1beta1")) return false;
   options.transformation_version = version;
   if (as == "Table") options.transformation = Transformation::kTable;
   else if (as == "PartialObjectMetadata") options.transformation = Transformation::kPartialMetadata;
@@ -110,6 +101,19 @@ bool ReadParameters(const AcceptClause& clause, const NegotiationScope& scope, M
   else return false;
   // Tables have no protobuf form.
   return options.transformation != Transformation::kTable || (scope.tables && options.encoding != Encoding::kProtobuf);
+}
+
+// Whether the router in front of built-in kinds lets the request in: it knows whole names only.
+bool IsRouted(std::string_view accept, const NegotiationScope& scope) {
+  while (!accept.empty()) {
+    std::string_view clause = Next(accept, ',');
+    std::string_view media = TrimSpaces(Next(clause, ';'));
+    if (media == "*/*") return true;
+    for (const Known& known : kKnown) {
+      if (Offered(known, scope) && media == MediaType(known.encoding)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -121,9 +125,8 @@ std::string_view AcceptClause::Parameter(std::string_view name) const {
 
 std::vector<AcceptClause> ParseAccept(std::string_view header) {
   std::vector<AcceptClause> clauses;
-  for (std::string_view part : Split(header, ',')) {
-    if (part.empty()) continue;
-    if (auto clause = ParseClause(part)) clauses.push_back(std::move(*clause));
+  while (!header.empty()) {
+    if (auto clause = ParseClause(TrimSpaces(Next(header, ',')))) clauses.push_back(std::move(*clause));
   }
   // By quality, then the more specific; otherwise the client's order.
   std::stable_sort(clauses.begin(), clauses.end(), [](const AcceptClause& a, const AcceptClause& b) {
@@ -136,27 +139,20 @@ std::vector<AcceptClause> ParseAccept(std::string_view header) {
 
 Result<MediaTypeOptions> NegotiateOutput(std::string_view accept, const NegotiationScope& scope) {
   if (Trim(accept).empty()) return MediaTypeOptions{};
-  bool type_is_offered = false;
-  for (const AcceptClause& clause : ParseAccept(accept)) {
-    if (clause.type == "*" && clause.subtype == "*") {
-      MediaTypeOptions options;
-      if (ReadParameters(clause, scope, options)) return options;
-      type_is_offered = true;
-      continue;
-    }
-    for (const Known& known : kKnown) {
-      if (!OfferedTo(clause, known, scope) || clause.type != known.type || clause.subtype != known.subtype) continue;
-      MediaTypeOptions options;
-      options.encoding = known.encoding;
-      if (ReadParameters(clause, scope, options)) return options;
-      type_is_offered = true;
-    }
-  }
-  // A type we do not have at all is refused by the router, in its own words.
-  if (!type_is_offered) {
+  if (scope.routed && !IsRouted(accept, scope)) {
     StatusDetails details;
     details.shown = true;
     return Fail(NotAcceptableError("406: Not Acceptable\n\nAvailable representations: " + OfferedList(scope)).WithDetails(details));
+  }
+  for (const AcceptClause& clause : ParseAccept(accept)) {
+    for (const Known& known : kKnown) {
+      bool fits = (clause.type == known.type && (clause.subtype == known.subtype || clause.subtype == "*")) ||
+                  (clause.type == "*" && clause.subtype == "*");
+      if (!fits || !OfferedTo(clause, known, scope)) continue;
+      MediaTypeOptions options;
+      options.encoding = known.encoding;
+      if (ReadParameters(clause, scope, options)) return options;
+    }
   }
   NegotiationScope of_verb = scope;  // which has no streams
   of_verb.streams = false;

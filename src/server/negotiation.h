@@ -43,6 +43,7 @@ struct NegotiationScope {
   bool tables = true;                   // as tables, too; metadata alone is always offered
   bool transformations = true;          // errors are shown in no other form
   bool streams = false;                 // watches are offered, in forms of their own
+  bool routed = false;                  // go-restful's router comes first, and refuses types it does not know in its own words
 };
 
 // The answer's encoding. 406 with the list of representations when nothing fits.

@@ -1,28 +1,47 @@
 #include "server/number_literals.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
+
+#include "homeostat/object/json.h"
 
 namespace homeostat::server {
 namespace {
 
 bool IsNumberPart(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; }
 
-double Parse(std::string_view text) { return std::strtod(std::string(text).c_str(), nullptr); }
+// What is beyond them is the largest double, as where it was read.
+double Parse(std::string_view text) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  return std::clamp(std::strtod(std::string(text).c_str(), nullptr), -kLargest, kLargest);
+}
+
+// Where the message has the number: npos if it has none.
+struct Span {
+  size_t start = std::string::npos, end = std::string::npos;
+  bool found() const { return end != std::string::npos; }
+};
+Span NumberIn(const std::string& message) {
+  constexpr std::string_view kBefore = "cannot unmarshal number ";
+  size_t start = message.find(kBefore);
+  if (start == message.npos) return {};
+  start += kBefore.size();
+  size_t end = message.find(' ', start);
+  // It may be named by its kind alone.
+  bool number = end != message.npos && end > start && (message[start] == '-' || (message[start] >= '0' && message[start] <= '9'));
+  return number ? Span{start, end} : Span{};
+}
 
 }  // namespace
 
 std::string WithNumberAsSent(std::string message, std::string_view json) {
-  constexpr std::string_view kBefore = "cannot unmarshal number ";
   constexpr size_t kLongest = 64;
-  size_t start = message.find(kBefore);
-  if (start == message.npos) return message;
-  start += kBefore.size();
-  size_t end = message.find(' ', start);
-  if (end == message.npos) return message;
-  std::string_view shown = std::string_view(message).substr(start, end - start);
-  // A number that is named by its kind alone.
-  if (shown.empty() || !(shown[0] == '-' || (shown[0] >= '0' && shown[0] <= '9'))) return message;
-  double number = Parse(shown);
+  Span place = NumberIn(message);
+  if (!place.found()) return message;
+  double number = Parse(std::string_view(message).substr(place.start, place.end - place.start));
   std::string_view found;
   bool in_text = false;
   for (size_t i = 0; i < json.size(); ++i) {
@@ -43,7 +62,25 @@ std::string WithNumberAsSent(std::string message, std::string_view json) {
     if (found.empty() || !plain) found = token;
     if (!plain) break;
   }
-  return found.empty() ? message : message.replace(start, end - start, found);
+  return found.empty() ? message : message.replace(place.start, place.end - place.start, found);
+}
+
+std::string WithNumberFromYaml(std::string message, std::string_view yaml) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  Span place = NumberIn(message);
+  if (!place.found()) return message;
+  double number = Parse(std::string_view(message).substr(place.start, place.end - place.start));
+  if (std::abs(number) < kTwoTo63) return message;
+  std::string digits;
+  object::AppendJsonDouble(digits, number);
+  for (size_t i = 0; i < yaml.size(); ++i) {
+    size_t last = std::min(yaml.find_first_not_of("0123456789", i), yaml.size());
+    uint64_t integer = 0;
+    auto [end, error] = std::from_chars(yaml.data() + i, yaml.data() + last, integer);
+    if (last > i && error == std::errc() && static_cast<double>(integer) == number) digits = yaml.substr(i, last - i);
+    i = last;
+  }
+  return message.replace(place.start, place.end - place.start, digits);
 }
 
 }  // namespace homeostat::server

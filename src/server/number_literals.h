@@ -10,4 +10,8 @@ namespace homeostat::server {
 // the message speaks of none.
 std::string WithNumberAsSent(std::string message, std::string_view json);
 
+// The same for YAML, which upstream makes JSON of before it reads it: integers of 64 bits as they are, other numbers by the fewest
+// digits that tell them.
+std::string WithNumberFromYaml(std::string message, std::string_view yaml);
+
 }  // namespace homeostat::server

@@ -137,13 +137,34 @@ store::WriteInfo MakeWriteInfo(RequestContext& context, std::string_view field_m
   return info;
 }
 
+// What a dry run shows: custom objects of which only the stored version's fields and defaults are kept.
+Value AsRead(RequestContext& context, const Value& object) {
+  const Resource& resource = *context.resource;
+  if (!resource.custom || resource.conversion != nullptr) return object;
+  object::Arena& arena = context.arena();
+  const schema::Kind& kind = StoredKind(resource);
+  Result<Value> read = WorkingToStored(arena, resource, object);
+  if (read) read = context.defaults(kind).Apply(arena, *kind.type, *read);
+  if (read) read = StoredToWorking(arena, resource, *read);
+  return read.value_or(object);
+}
+
+// There is one of that name already; that it is on its way out is said.
+Status AlreadyThere(RequestContext& context, std::string_view key, std::string_view name) {
+  Status exists = AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name);
+  cache::EntryPtr entry = context.parts.cache.Get(key);
+  auto document = entry ? entry->document() : Result<object::DocumentPtr>(nullptr);
+  bool leaving = document && *document && (*document)->root().Path({"metadata", "deletionTimestamp"});
+  return leaving ? exists.WithMessage("object is being deleted: " + exists.message()) : exists;
+}
+
 Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::WriteInfo info, bool dry_run) {
   const schema::Kind& kind = context.storage();
   std::string name(MetadataString(object, "name"));
   std::string key = StorageKey(kind, context.info.ns, name);
   if (dry_run) {
-    if (context.parts.cache.Get(key)) co_return Fail(AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name));
-    co_return AnswerWith(context, object, 201);
+    if (context.parts.cache.Get(key)) co_return Fail(AlreadyThere(context, key, name));
+    co_return AnswerWith(context, AsRead(context, object), 201);
   }
   auto convert = ToStoredForm(context, object);
   CO_TRY_ASSIGN(Value stored, co_await std::move(convert));
@@ -151,7 +172,7 @@ Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::Writ
   store::Write write{key, std::move(bytes), store::Expectation::Absent(), std::move(info)};
   auto commit = CommitWrite(context, kind, "create", std::move(write), MakeDocument(context, stored));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
-  if (!result.committed) co_return Fail(AlreadyExistsError(context.kind().gvk.group, context.kind().plural, name));
+  if (!result.committed) co_return Fail(AlreadyThere(context, key, name));
   auto answer = AnswerCommitted(context, std::move(result), 201);
   co_return co_await std::move(answer);
 }
@@ -185,7 +206,7 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
     }
     int code = entry ? 200 : 201;
     bool removes = decision.action == UpdateDecision::Action::kRemove;
-    if (dry_run) co_return AnswerWith(context, decision.object, code);
+    if (dry_run) co_return AnswerWith(context, removes ? decision.object : AsRead(context, decision.object), code);
     cache::DocumentMaker maker = removes ? nullptr : MakeDocument(context, stored);
     auto commit = CommitWrite(context, kind, removes ? "delete" : "update", std::move(write), std::move(maker));
     CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));

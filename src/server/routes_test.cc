@@ -154,6 +154,20 @@ TEST_F(RoutesTest, FormsOfAnswers) {
             "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf");
 }
 
+TEST_F(RoutesTest, MediaTypesAreTakenLetterByLetter) {
+  Ask("POST", kMaps, R"({"metadata":{"name":"m"}})");
+  const std::string unknown = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+                    unfit = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+  const std::pair<std::string, std::string> cases[] = {
+      {"APPLICATION/JSON", unknown}, {"application/*", unknown}, {"*", unknown}, {"text/html, Application/json", unknown},
+      {"application/json;AS=Table;v=v1;g=meta.k8s.io", unfit}, {"application/json;v=v1", unfit}, {"application/json;stream=Watch", unfit},
+      {"application/yaml;stream=watch", unfit}, {"application/json;sv=v2", unfit}, {"application/json;as=;v=;g=", ""}, {"application/json ; q=1", ""},
+      {"*/*", ""}, {"text/html,*/*;q=0.1", ""}, {"application/json;sv=v1", ""}};
+  for (const auto& [accept, message] : cases) EXPECT_EQ(Ask("GET", std::string(kMaps) + "/m", "", {"Accept: " + accept}).message(), message) << accept;
+  EXPECT_EQ(Ask("GET", "/api/v1", "", {"Accept: application/*"}).message(), unknown);
+  EXPECT_EQ(Ask("GET", "/apis/apps", "", {"Accept: application/*"}).Text({"kind"}), "APIGroup");
+}
+
 TEST_F(RoutesTest, TablesOfSubresources) {
   const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
   Ask("POST", deployments, R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},

@@ -132,15 +132,22 @@ Result<void> WatchBody::AppendTree(std::string& out, std::string_view type, cons
 }
 
 void WatchBody::AppendBookmark(std::string& out, uint64_t revision, bool initial_events_end) {
-  object::Arena arena;
+  auto document = std::make_shared<object::Document>();
+  object::Arena& arena = document->arena();
   const schema::Kind& kind = *state_.resource.kind;
-  bool partial = state_.output.transformation != Transformation::kNone;
+  const bool table = state_.output.transformation == Transformation::kTable;
+  bool partial = !table && state_.output.transformation != Transformation::kNone;
   const schema::Type& type = partial ? api::meta::v1::PartialObjectMetadata::SchemaType() : *kind.type;
   Value object = SetMetadata(arena, type, Value::EmptyObject(), "resourceVersion", Value::String(arena, std::to_string(revision)));
   if (initial_events_end) {
     object::ObjectBuilder annotations(arena);
     annotations.Append("k8s.io/initial-events-end", Value::StringRef("true"));
     object = SetMetadata(arena, type, object, "annotations", annotations.Build());
+  }
+  if (table) {
+    // A row like any other, of an object without content.
+    if (auto shown = AppendTree(out, "BOOKMARK", document, object); !shown) AppendError(out, shown.error());
+    return;
   }
   if (auto show = state_.resource.behaviour->shown_when_empty; show != nullptr && !partial) object = show(arena, object);
   std::string api_version = partial ? "meta.k8s.io/" + state_.output.transformation_version : kind.gvk.ApiVersion();

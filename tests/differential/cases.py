@@ -25,7 +25,7 @@ class Request:
 
     def __init__(self, operation, method, path, body=None, content='application/json', accept=None):
         self.operation, self.method, self.path, self.body = operation, method, path, body
-        self.until = False  # not compared: sent again until it is answered with 200
+        self.until = False  # not compared: sent again until it is answered with 200 (True), or until(code, text) is true
         self.headers = {} if body is None or not content else {'Content-Type': content}
         if accept is not None:
             self.headers['Accept'] = accept

@@ -30,11 +30,14 @@ import cases  # noqa: E402
 import crds  # noqa: E402
 import explained  # noqa: E402
 import lists  # noqa: E402
+import policies  # noqa: E402
 import schemas  # noqa: E402
+import things  # noqa: E402
 from server import Connections, Homeostat  # noqa: E402
 
 
-SORTS = {'cases': cases.Case, 'lists': lists.Lists, 'bodies': bodies.Bodies, 'crds': crds.Definitions, 'calls': calls.Calls}
+SORTS = {'cases': cases.Case, 'lists': lists.Lists, 'bodies': bodies.Bodies, 'crds': crds.Definitions, 'calls': calls.Calls, 'policies': policies.Policies,
+         'things': things.Things}
 
 
 class Side:
@@ -59,7 +62,11 @@ class Side:
         path = request.path
         for name, value in self.remembered.items():
             path = path.replace('${' + name + '}', urllib.parse.quote(value))
-        code, headers, data = self.connections.request(request.method, path, request.headers, body.encode() if isinstance(body, str) else body)
+        for _ in range(50):
+            code, headers, data = self.connections.request(request.method, path, request.headers, body.encode() if isinstance(body, str) else body)
+            if code != 429:  # a changed definition's storage is made anew
+                break
+            time.sleep(0.1)
         decoded = decode(data, headers.get('Content-Type') or '')
         self.remember(decoded)
         if code in (200, 201) and isinstance(decoded, dict) and 'dryRun' not in request.path and decoded.get('kind') not in ('Status', 'Table', 'Scale') \
@@ -70,9 +77,11 @@ class Side:
 
 
     def wait(self, request):
-        """Until it is answered with 200, ten seconds at most."""
-        for _ in range(100):
-            if self.connections.request(request.method, request.path, request.headers)[0] == 200:
+        """Until it is answered with 200, or as `until` wants it, twenty seconds at most."""
+        body = request.body.encode() if request.body else None
+        for _ in range(200):
+            code, _, data = self.connections.request(request.method, request.path, request.headers, body)
+            if request.until(code, data.decode('utf8', 'replace')) if callable(request.until) else code == 200:
                 return
             time.sleep(0.1)
 
@@ -225,7 +234,7 @@ class Run:
                 self.show(request, peer, ours, what)
             if what:
                 self.record(case, request, peer, ours, what)
-            if (decided_differently(peer, ours) and not case.goes_on) or (request.operation == 'create seed' and peer['code'] != 201):
+            if (decided_differently(peer, ours) and not case.goes_on) or (request.operation in ('create seed', 'create definition') and peer['code'] != 201):
                 break
         for request in case.cleanup():
             together(self.sides, lambda side: side.send(request))

@@ -86,7 +86,7 @@ def entries_group(cause):
 def schema_map_order(kind, answer):
     """The properties of a definition's schema are a map: faults of a definition, and of an object that does not fit it, come in any order."""
     body = answer['body']
-    if kind == 'CustomResourceDefinition' and isinstance(body, dict) and body.get('kind') == 'Status':
+    if kind in ('CustomResourceDefinition', 'Thing') and isinstance(body, dict) and body.get('kind') == 'Status':
         causes = (body.get('details') or {}).get('causes') or []
         causes.sort(key=lambda cause: (cause.get('field', ''), cause.get('message', '')))
         if len(causes) > 1:
@@ -137,6 +137,15 @@ def given_addresses(answer):
         cause['message'] = SERVICE_ADDRESS.sub('<address>', cause.get('message', ''))
 
 
+def versions_in_texts(answer):
+    """A version of the client's own that a message repeats, or that stands in YAML which this tool can't read (`<<`)."""
+    body = answer['body']
+    if isinstance(body, str):
+        answer['body'] = re.sub(r'resourceVersion: "\d+"', 'resourceVersion: <rv>', body)
+    elif isinstance(body, dict) and body.get('kind') == 'Status':
+        body['message'] = re.sub(r'ResourceVersion in the precondition \(\d+\)', 'ResourceVersion in the precondition (<rv>)', body.get('message', ''))
+
+
 def upstream_panics(peer, ours):
     """Some writes make upstream panic: its client sees a connection that is closed, ours an answer."""
     return peer['code'] == 0 and 'RemoteDisconnected' in str(peer['body']) and ours['code'] != 0
@@ -162,4 +171,5 @@ def both(kind, request, peer, ours):
         rules_of_a_user(answer)
         names_of_types(answer)
         schema_map_order(kind, answer)
+        versions_in_texts(answer)
     return peer, ours

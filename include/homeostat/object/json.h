@@ -25,6 +25,12 @@ inline constexpr int kMaxDepth = 10000;
 // BadRequest with Go's words (`invalid character 'x' looking for beginning of value`) if it is no JSON.
 Result<Value> ParseJson(Arena& arena, std::string_view text, std::vector<std::string>* duplicate_fields = nullptr);
 
+// The same, but members with the same name all stay, in the order of the text: for what decodes one into the other (Conform).
+// Numbers beyond the largest double become that.
+Result<Value> ParseJsonWithRepeats(Arena& arena, std::string_view text);
+// Whether it is all that ParseJson had against a text that there is such a number in it.
+bool IsBeyondDoubles(const Status& error);
+
 // The same into a document of its own.
 Result<std::shared_ptr<Document>> ParseJsonDocument(std::string_view text, std::vector<std::string>* duplicate_fields = nullptr);
 

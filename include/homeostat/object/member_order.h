@@ -13,6 +13,10 @@ namespace homeostat::object {
 // tree, which parsers bound.
 Value WithSortedMembers(Arena& arena, const Value& value);
 
+// The tree with, of members of one object with the same name, the last value at the first place. What has none is shared with
+// the given tree. Recursion as above.
+Value WithoutRepeats(Arena& arena, const Value& value);
+
 // The members of one object in that order; nothing for what is none.
 std::vector<const Member*> SortedByName(const Value& object);
 

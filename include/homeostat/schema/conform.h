@@ -28,6 +28,9 @@ struct ConformReport {
   bool collect = true;
   // True: empty lists and maps stay where Go writes them, as managed fields must know of them. See WithoutEmpty.
   bool keep_empty = false;
+  // True: members may stand twice (ParseJsonWithRepeats), and become one as Go's decoder makes it; each is told of as a
+  // duplicate. Not for structural types.
+  bool repeats = false;
   // Where to note what came empty, at most 1000 fields; null: nobody wants to know.
   EmptyFields* empty_fields = nullptr;
   // `unknown field "spec.foo"`, `duplicate field "spec.replicas"`: each once, at most 100, in the order found. Each is

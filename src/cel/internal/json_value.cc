@@ -127,6 +127,7 @@ class JsonMap final : public Map {
     Value key = KeyAt(position);
     return Find(key).value_or(MakeError(arena_, "no such key: " + ToText(key)));
   }
+  std::optional<bool> EqualTo(const Map& other) const override;
   object::Value Json() const override { return value_; }
   std::string_view GoTypeName() const override { return type_ == nullptr ? Map::GoTypeName() : "*common.unstructuredMap"; }
   std::string_view NativeGoTypeName() const override { return type_ == nullptr ? object::GoTypeOf(value_) : GoTypeName(); }
@@ -136,6 +137,24 @@ class JsonMap final : public Map {
   object::Value value_;
   const DeclType* type_;
 };
+
+// Fields that the schema knows are compared as values. Others (in defaults that are not pruned yet) are compared as JSON, and
+// only where the other object has them too.
+std::optional<bool> JsonMap::EqualTo(const Map& other) const {
+  if (type_ == nullptr || type_->shape() != DeclType::Shape::kObject) return std::nullopt;
+  for (const object::Member& member : value_.members()) {
+    const DeclType::Field* field = type_->FindJsonField(member.name());
+    if (field == nullptr) {
+      object::Value there = other.Json().Get(member.name());
+      if (!there.IsAbsent() && !object::Equal(member.value, there)) return false;
+      continue;
+    }
+    Value name = Value::String(field->name);
+    std::optional<Value> own = Find(name), theirs = other.Find(name);
+    if (own.has_value() != theirs.has_value() || (own && !Equal(*own, *theirs))) return false;
+  }
+  return true;
+}
 
 // An object that an expression constructed.
 class StructMap final : public Map {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "homeostat/object/json.h"
 #include "homeostat/schema/conditions.h"
 #include "homeostat/schema/conform.h"
 #include "kinds/checks.h"
@@ -20,24 +19,19 @@ struct Found {
   std::string fault;
 };
 
-std::string Shown(const Value& value) {
-  if (value.IsNull()) return "<nil>";
-  return value.IsString() ? std::string(value.AsString()) : object::JsonText(value);
-}
-
 Found At(const Value& object, std::string_view path, bool wants_integer) {
   Value at = object;
   std::string walked;
   auto fault = [&](const Value& value, std::string_view expected) {
-    return walked + " accessor error: " + Shown(value) + " is of the type " + std::string(object::GoTypeOf(value)) + ", expected " + std::string(expected);
+    return walked + " accessor error: " + object::GoText(value) + " is of the type " + std::string(object::GoTypeOf(value)) + ", expected " + std::string(expected);
   };
   for (std::string_view rest = path;;) {
-    if (at.IsNull()) return {};
-    if (!at.IsObject()) return {Value(), fault(at, "map[string]interface{}")};
     size_t dot = rest.find('.');
     std::string_view name = rest.substr(0, dot);
-    const object::Member* member = at.Find(name);
     walked += "." + std::string(name);
+    if (at.IsNull()) return {};
+    if (!at.IsObject()) return {Value(), fault(at, "map[string]interface{}")};
+    const object::Member* member = at.Find(name);
     if (member == nullptr) return {};
     at = member->value;
     if (dot == rest.npos) break;

@@ -318,11 +318,11 @@ void CheckStored(const Value& definition, FieldErrors& errors) {
   auto listed = [](const Value& list, std::string_view name, bool by_name) {
     return std::ranges::any_of(list.items(), [&](const Value& item) { return (by_name ? item.Get("name") : item).AsString() == name; });
   };
+  std::set<std::string_view> seen;  // what is listed counts for the first version of that name
   for (const Value& version : versions.items()) {
     std::string_view name = version.Get("name").AsString();
-    if (version.Get("storage").AsBool() && !listed(stored, name, false)) {
-      errors.Invalid(path, stored, "must have the storage version " + std::string(name));
-    }
+    bool counts = seen.insert(name).second && listed(stored, name, false);
+    if (version.Get("storage").AsBool() && !counts) errors.Invalid(path, stored, "must have the storage version " + std::string(name));
   }
   for (size_t i = 0; i < stored.size(); ++i) {
     std::string name(stored.At(i).AsString());

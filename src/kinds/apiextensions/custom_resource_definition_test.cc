@@ -64,6 +64,14 @@ TEST_F(DefinitionTest, SchemasAreStructural) {
                 "not support field selection\n | self.b\n | ....^"}},
       {"{type: object, properties: {a: {type: object, default: {b: 1}}}}",
        {kRoot + R"(.properties[a].default: Invalid value: {"b":1}: must not have unknown fields)"}},
+      {"{type: object, properties: {a: {type: object, default: {b: 1, a: [{d: 1, c: 2}]}}}}",
+       {kRoot + R"(.properties[a].default: Invalid value: {"a":[{"c":2,"d":1}],"b":1}: must not have unknown fields)"}},
+      {"{type: object, properties: {a: {type: number, default: {b: 1}}}}",
+       {kRoot + R"(.properties[a].default: Invalid value: {"b":1}: must not have unknown fields)",
+        kRoot + R"(.properties[a].default: Invalid value: "object":  in body must be of type number: "object")"}},
+      {"{type: object, properties: {a: {type: object, properties: {c: {type: integer}}, default: {b: 1, c: 2}, x-kubernetes-validations: "
+       "[{rule: self == oldSelf}]}}}",
+       {kRoot + R"(.properties[a].default: Invalid value: {"b":1,"c":2}: must not have unknown fields)"}},
       {"{type: object, properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, properties: {k: {type: string}}}}}}",
        {kRoot + ".properties[a].items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"}},
       {"{type: object, properties: {a: {type: string, pattern: '[a'}}}",
@@ -89,6 +97,33 @@ TEST_F(DefinitionTest, RulesThatDontCompileUseNoOldValue) {
   Texts faults = FaultsOfSchema("{type: object, properties: {a: {type: integer, x-kubernetes-validations: [{rule: 'self >', optionalOldSelf: true}]}}}");
   ASSERT_EQ(faults.size(), 2u);
   EXPECT_TRUE(faults[1].ends_with(".optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule")) << faults[1];
+}
+
+TEST_F(DefinitionTest, RulesAreLookedAtWhereTheirOwnPartIsSound) {
+  const std::string kRoot = "spec.validation.openAPIV3Schema.properties";
+  EXPECT_EQ(FaultsOfSchema("{type: object, properties: {a: {type: integer, uniqueItems: true, x-kubernetes-validations: [{rule: self > 0, optionalOldSelf: true}]}, "
+                           "b: {type: integer, x-kubernetes-validations: [{rule: self > 0, optionalOldSelf: true}]}}}"),
+            (Texts{kRoot + "[a].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
+                   kRoot + "[b].x-kubernetes-validations[0].optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule"}));
+}
+
+TEST_F(DefinitionTest, AVersionThatIsNamedTwiceIsStoredOnce) {
+  const std::string version = "{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}";
+  Texts faults = Create(kDefinition, "spec: {versions: [" + version + ", " + version + "]}").faults;
+  ASSERT_EQ(faults.size(), 3u);
+  EXPECT_EQ(faults[2], "status.storedVersions: Invalid value: [\"v1\"]: must have the storage version v1");
+}
+
+TEST_F(DefinitionTest, SchemasAreShownAsGoHasThem) {
+  Texts faults = Create(kDefinition, "spec: {versions: [{name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, "
+                                     "storage: false, schema: {openAPIV3Schema: {type: object, properties: {a: {type: object, additionalProperties: {type: array, "
+                                     "items: {x-kubernetes-int-or-string: true}}}}}}}]}").faults;
+  ASSERT_EQ(faults.size(), 2u);
+  for (std::string_view part : {R"("OpenAPIV3Schema":{"ID":"","Schema":"","Ref":null,"Description":"","Type":"object","Nullable":false,)",
+                                R"("AdditionalProperties":{"Allows":true,"Schema":{"ID":)", R"("Items":{"Schema":{"ID":)", R"("JSONSchemas":null})",
+                                R"("XEmbeddedResource":false,"XIntOrString":true,"XListMapKeys":null)"}) {
+    EXPECT_NE(faults[0].find(part), std::string::npos) << part << " in " << faults[0];
+  }
 }
 
 TEST_F(DefinitionTest, FieldsToSelectByStandBesideTheirSchema) {

@@ -71,7 +71,7 @@ TEST_F(ObjectRulesTest, AreCheckedWithTheirSchema) {
   auto faults = [](std::string_view yaml) {
     auto document = *object::ParseYamlDocument(yaml);
     schema::FieldErrors errors;
-    CheckRuleExpressions(document->root(), {}, schema::FieldPath("schema"), errors);
+    CheckRuleExpressions(document->root(), {}, {}, schema::FieldPath("schema"), errors);
     return errors.size();
   };
   EXPECT_EQ(faults("{type: object, properties: {a: {type: integer, x-kubernetes-validations: [{rule: 'self < 5'}, {rule: 'self >= oldSelf'}]}}}"), 0u);

@@ -40,7 +40,8 @@ struct Place {
 
 class Expressions {
  public:
-  Expressions(const SchemaRuleOptions& options, FieldErrors& errors) : options_(options), errors_(errors) {}
+  Expressions(const SchemaRuleOptions& options, std::span<const StatusCause> faults, FieldErrors& errors)
+      : options_(options), faults_(faults), errors_(errors) {}
 
   void Walk(const Value& schema, bool resource, Place place, const FieldPath& path) {
     if (!schema.IsObject()) return;
@@ -61,7 +62,7 @@ class Expressions {
       if (below.uncorrelated.empty() && schema.Get("x-kubernetes-list-type").AsString() != "map") below.uncorrelated = path.String();
       Walk(items, IsEmbedded(items), std::move(below), path.Child("items"));
     }
-    if (!rules.empty()) Rules(schema, place, path.Child("x-kubernetes-validations"));
+    if (!rules.empty() && !HasFaults(path)) Rules(schema, place, path.Child("x-kubernetes-validations"));
   }
 
   void Total(const FieldPath& path) {
@@ -74,6 +75,15 @@ class Expressions {
   }
 
  private:
+  // Whether something is wrong with the part of the schema that stands there, or with what is below.
+  bool HasFaults(const FieldPath& path) const {
+    if (faults_.empty()) return false;
+    std::string at = path.String();
+    return std::ranges::any_of(faults_, [&](const StatusCause& fault) {
+      return fault.field.starts_with(at) && (fault.field.size() == at.size() || fault.field[at.size()] == '.' || fault.field[at.size()] == '[');
+    });
+  }
+
   static bool IsEmbedded(const Value& schema) { return schema.Get("x-kubernetes-embedded-resource").AsBool(); }
 
   static Place Below(const Value& schema, const Place& place, cel::DeclTypePtr type) {
@@ -122,6 +132,7 @@ class Expressions {
   }
 
   const SchemaRuleOptions& options_;
+  std::span<const StatusCause> faults_;
   FieldErrors& errors_;
   uint64_t total_ = 0;
   std::vector<std::pair<std::string, uint64_t>> costs_;
@@ -129,8 +140,9 @@ class Expressions {
 
 }  // namespace
 
-void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors) {
-  Expressions expressions(options, errors);
+void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, std::span<const StatusCause> faults, const FieldPath& path,
+                          FieldErrors& errors) {
+  Expressions expressions(options, faults, errors);
   expressions.Walk(schema, true, Place(), path);
   expressions.Total(path);
 }

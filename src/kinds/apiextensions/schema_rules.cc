@@ -81,13 +81,18 @@ void CheckSchema(const Value& schema, bool has_status, const SchemaRuleOptions& 
   if (has_status) CheckRootOfStatus(schema, path, found);
   if (schema.Get("nullable").AsBool()) found.Forbidden(path.Child("nullable"), "nullable cannot be true at the root");
   std::string unsupported = UnsupportedPart(schema);
-  if (unsupported.empty()) {
+  bool sound = unsupported.empty();
+  if (sound) {
     size_t before = found.size();
     CheckStructural(schema, path, found);
     if (found.size() == before) CheckDefaults(schema, options.require_pruned_defaults, path, found);
+    sound = found.size() == before;
   }
-  CheckSchemaParts(schema, options, path, found);
-  if (found.empty() && unsupported.empty()) CheckRuleExpressions(schema, options, path, found);
+  FieldErrors of_parts;
+  CheckSchemaParts(schema, options, path, of_parts);
+  std::vector<StatusCause> faults = of_parts.Take();
+  found.Add(faults);
+  if (sound) CheckRuleExpressions(schema, options, faults, path, found);
   if (found.empty() && !unsupported.empty()) found.Invalid(path, "", unsupported);
   errors.Add(found.Take());
 }

@@ -2,6 +2,7 @@
 // Source of the rules: apiextensions-apiserver's pkg/apis/apiextensions/validation and pkg/apiserver/schema.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -41,8 +42,10 @@ void CheckKnownType(const Value& part, const FieldPath& path, FieldErrors& error
 void CheckAtomicItems(const Value& part, const FieldPath& path, FieldErrors& errors);
 void CheckFixedKeys(const Value& part, const FieldPath& path, FieldErrors& errors);
 
-// Rules of the schema (x-kubernetes-validations): that they compile, and what they may cost.
-void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors);
+// Rules of the schema (x-kubernetes-validations): that they compile, and what they may cost. faults: what is wrong with parts of the
+// schema; rules of those, and of what they are within, are not looked at.
+void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, std::span<const StatusCause> faults, const FieldPath& path,
+                          FieldErrors& errors);
 
 // A path such as .spec.a['b'] in a schema: the schema it leads to. The fault is why it leads nowhere.
 struct SchemaPath {

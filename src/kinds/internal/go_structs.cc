@@ -109,6 +109,14 @@ constexpr GoStruct kStructs[] = {
      "attachRequired fsGroupPolicy podInfoOnMount volumeLifecycleModes storageCapacity tokenRequests "
      "requiresRepublish seLinuxMount nodeAllocatableUpdatePeriodSeconds serviceAccountTokenInSecrets "
      "preventPodSchedulingIfMissing"},
+    {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ExternalDocumentation", "description URL=url"},
+    {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps",
+     "ID=id Schema=$schema Ref=$ref description type nullable format title default maximum exclusiveMaximum minimum exclusiveMinimum "
+     "maxLength minLength pattern maxItems minItems uniqueItems multipleOf enum maxProperties minProperties required items allOf oneOf "
+     "anyOf not properties additionalProperties patternProperties dependencies additionalItems definitions externalDocs example "
+     "XPreserveUnknownFields=x-kubernetes-preserve-unknown-fields XEmbeddedResource=x-kubernetes-embedded-resource "
+     "XIntOrString=x-kubernetes-int-or-string XListMapKeys=x-kubernetes-list-map-keys XListType=x-kubernetes-list-type "
+     "XMapType=x-kubernetes-map-type XValidations=x-kubernetes-validations"},
 };
 
 }  // namespace

@@ -60,7 +60,7 @@ bool IsSurrogate(int unit) { return unit >= 0xD800 && unit < 0xE000; }
 // Scan… functions.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  Scanner(std::string_view text, bool clamp) : text_(text), clamp_(clamp) {}
 
   Result<std::string> Run() {
     while (error_.empty() && !done_) Step();
@@ -182,8 +182,10 @@ class Scanner {
     int64_t exact = 0;
     if (integer && std::from_chars(number.data(), number.data() + number.size(), exact).ec == std::errc()) return;
     if (!ParseDouble(number)) {
-      if (overflow_.empty()) {
-        overflow_ = "json: cannot unmarshal number " + std::string(number) + " into Go value of type float64";
+      if (clamp_) {
+        Mend(at_ - number.size(), number.size(), number.starts_with('-') ? "-1.7976931348623157e308" : "1.7976931348623157e308");
+      } else if (overflow_.empty()) {
+        overflow_ = std::string(kBeyondDoubles) + std::string(number) + " into Go value of type float64";
       }
     } else if (integer) {
       Mend(at_, 0, "e0");
@@ -274,6 +276,7 @@ class Scanner {
   }
 
   std::string_view text_;
+  const bool clamp_;
   size_t at_ = 0;
   Expect expect_ = Expect::kValue;
   std::vector<char> open_;
@@ -286,6 +289,6 @@ class Scanner {
 
 }  // namespace
 
-Result<std::string> MendJson(std::string_view text) { return Scanner(text).Run(); }
+Result<std::string> MendJson(std::string_view text, bool clamp) { return Scanner(text, clamp).Run(); }
 
 }  // namespace homeostat::object::internal

@@ -74,7 +74,9 @@ class Tape {
 // Makes the tree in one pass over the tape.
 class TreeBuilder {
  public:
-  TreeBuilder(Arena& arena, const Tape& tape, bool report) : arena_(arena), tape_(tape), report_(report) { open_.reserve(16); }
+  // What becomes of members with the same name.
+  enum class Repeats { kLastWins, kReported, kKept };
+  TreeBuilder(Arena& arena, const Tape& tape, Repeats repeats) : arena_(arena), tape_(tape), repeats_(repeats) { open_.reserve(16); }
 
   Value Build() {
     at_ = 1;
@@ -174,7 +176,7 @@ class TreeBuilder {
 
   void Close() {
     Container container = open_.back();
-    if (container.members != nullptr && HasDuplicates({container.members, container.count})) {
+    if (container.members != nullptr && repeats_ != Repeats::kKept && HasDuplicates({container.members, container.count})) {
       uint32_t left = Deduplicate(container);
       Shrink(Value::Object({container.members, left}));
     }
@@ -212,7 +214,7 @@ class TreeBuilder {
       while (end < container.count && container.members[order[end]].name() == container.members[first].name()) ++end;
       if (end > i + 1) {
         container.members[first].value = container.members[order[end - 1]].value;
-        if (report_) Report(container, order[i + 1]);
+        if (repeats_ == Repeats::kReported) Report(container, order[i + 1]);
         for (uint32_t k = i + 1; k < end; ++k) dropped[order[k]] = true;
       }
       i = end;
@@ -261,7 +263,7 @@ class TreeBuilder {
 
   Arena& arena_;
   const Tape& tape_;
-  bool report_;
+  Repeats repeats_;
   size_t at_ = 0;
   std::vector<Container> open_;
   std::vector<std::string_view> sorted_;
@@ -305,6 +307,29 @@ Parser& ThreadParser() {
   return parser;
 }
 
+Result<Value> Parse(Arena& arena, std::string_view text, TreeBuilder::Repeats repeats, std::vector<std::string>* duplicate_fields) {
+  Parser& parser = ThreadParser();
+  simdjson::error_code error = parser.Parse(text);
+  if (error != simdjson::SUCCESS) {
+    TRY_ASSIGN(std::string mended, internal::MendJson(text, repeats == TreeBuilder::Repeats::kKept));
+    error = parser.Parse(mended);
+  }
+  if (error != simdjson::SUCCESS) {
+    parser.GiveBackSurplus();
+    return Fail(InternalError(std::string("reading JSON: ") + simdjson::error_message(error)));
+  }
+  Tape tape(parser.document());
+  // No more than a value's size for every word of the tape, and the texts.
+  arena.Reserve(tape.words() * sizeof(Value) + text.size());
+  TreeBuilder builder(arena, tape, repeats);
+  Value root = builder.Build();
+  if (duplicate_fields != nullptr) {
+    for (std::string& path : builder.TakeDuplicates()) duplicate_fields->push_back(std::move(path));
+  }
+  parser.GiveBackSurplus();
+  return root;
+}
+
 }  // namespace
 
 bool IsJson(std::string_view text) {
@@ -315,27 +340,15 @@ bool IsJson(std::string_view text) {
 }
 
 Result<Value> ParseJson(Arena& arena, std::string_view text, std::vector<std::string>* duplicate_fields) {
-  Parser& parser = ThreadParser();
-  simdjson::error_code error = parser.Parse(text);
-  if (error != simdjson::SUCCESS) {
-    TRY_ASSIGN(std::string mended, internal::MendJson(text));
-    error = parser.Parse(mended);
-  }
-  if (error != simdjson::SUCCESS) {
-    parser.GiveBackSurplus();
-    return Fail(InternalError(std::string("reading JSON: ") + simdjson::error_message(error)));
-  }
-  Tape tape(parser.document());
-  // No more than a value's size for every word of the tape, and the texts.
-  arena.Reserve(tape.words() * sizeof(Value) + text.size());
-  TreeBuilder builder(arena, tape, duplicate_fields != nullptr);
-  Value root = builder.Build();
-  if (duplicate_fields != nullptr) {
-    for (std::string& path : builder.TakeDuplicates()) duplicate_fields->push_back(std::move(path));
-  }
-  parser.GiveBackSurplus();
-  return root;
+  auto repeats = duplicate_fields != nullptr ? TreeBuilder::Repeats::kReported : TreeBuilder::Repeats::kLastWins;
+  return Parse(arena, text, repeats, duplicate_fields);
 }
+
+Result<Value> ParseJsonWithRepeats(Arena& arena, std::string_view text) {
+  return Parse(arena, text, TreeBuilder::Repeats::kKept, nullptr);
+}
+
+bool IsBeyondDoubles(const Status& error) { return error.message().starts_with(internal::kBeyondDoubles); }
 
 Result<std::shared_ptr<Document>> ParseJsonDocument(std::string_view text, std::vector<std::string>* duplicate_fields) {
   auto document = std::make_shared<Document>();

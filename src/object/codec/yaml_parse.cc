@@ -23,11 +23,14 @@ using internal::YamlScalar;
 
 std::unexpected<Status> YamlError(std::string_view text) { return Fail(BadRequestError("yaml: " + std::string(text))); }
 
-// A double as it is after a detour through JSON: without fraction and exponent it is an integer, if it fits.
+// A double as it is after a detour through JSON, which writes the fewest digits that tell it: without fraction and exponent it is
+// an integer, if it fits.
 Value FromDouble(double number) {
-  constexpr double kTwoTo63 = 9223372036854775808.0;
-  bool whole = std::trunc(number) == number && number >= -kTwoTo63 && number < kTwoTo63;
-  return whole ? Value::Int(static_cast<int64_t>(number)) : Value::Double(number);
+  if (std::trunc(number) != number) return Value::Double(number);
+  std::string digits;
+  AppendJsonDouble(digits, number);
+  std::optional<int64_t> integer = internal::ParseInt(digits, 10);
+  return integer ? Value::Int(*integer) : Value::Double(number);
 }
 
 // Share of all nodes that may come out of aliases: nearly all of a small document, a tenth of a large one.

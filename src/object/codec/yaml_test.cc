@@ -171,6 +171,18 @@ TEST(YamlTest, SplitsStreams) {
   EXPECT_EQ(SplitYamlDocuments(" \n\n"), Texts{});
 }
 
+TEST(YamlParseTest, NumbersGoByWayOfJson) {
+  Arena arena;
+  Value value = *ParseYaml(arena, "[9007199254740993.0, 123456789012345678.0, -9223372036854775809, 1e18, 1e19, 2.0, 2.5]");
+  const std::pair<bool, std::string_view> wanted[] = {{true, "9007199254740992"}, {true, "123456789012345680"}, {false, "-9223372036854776000"},
+                                                      {true, "1000000000000000000"}, {false, "10000000000000000000"}, {true, "2"}, {false, "2.5"}};
+  ASSERT_EQ(value.size(), std::size(wanted));
+  for (size_t i = 0; i < value.size(); ++i) {
+    EXPECT_EQ(value.At(i).IsInt(), wanted[i].first) << i;
+    EXPECT_EQ(JsonText(value.At(i)), wanted[i].second);
+  }
+}
+
 TEST(YamlWriteTest, KeepsTheOrderIfAsked) {
   Arena arena;
   Value value = *ParseJson(arena, R"({"b":{"d":[],"c":{}},"a":[1,[2],{"z":null,"y":true}]})");

@@ -156,14 +156,14 @@ Structure::Child Structure::MapChild(const Member& member) const {
   if (named_fields_ && member.field < type_->fields.size()) {
     const Field& field = type_->fields[member.field];
     if (field.name.data() == member.name_data || field.name == member.name())
-      return {Structure(*field.type, preserve_), true};
+      return {Below(*field.type), true};
   }
   return MapChild(member.name());
 }
 
 Structure::Child Structure::MapChild(std::string_view name) const {
   if (named_fields_) {
-    if (const Field* field = type_->FindField(name)) return {Structure(*field->type, preserve_), true};
+    if (const Field* field = type_->FindField(name)) return {Below(*field->type), true};
   }
   if (type_->form == Form::kRawExtension) return {Structure(AnythingAtomic()), false};
   if (type_->form != Form::kStruct && type_->form != Form::kMap) return {Structure(Anything()), false};

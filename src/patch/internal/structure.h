@@ -47,6 +47,9 @@ class Structure {
   bool IsFreeForm() const { return parts_ == (kScalarPart | kListPart | kMapPart) ? !map_atomic_ : free_form_; }
 
  private:
+  // A field's structure. What custom resources keep of unknown fields ends at the Go structs within them (embedded metadata).
+  Structure Below(const schema::Type& type) const { return Structure(type, preserve_ && type.structural == type_->structural); }
+
   const schema::Type* type_ = nullptr;
   Scalar scalar_ = Scalar::kNone;
   uint8_t parts_ = 0;

@@ -1,0 +1,90 @@
+// Custom objects through the whole server: what their definition adds to every answer, and what of them is kept.
+#include "server/internal/test_server.h"
+
+namespace homeostat::server {
+namespace {
+
+constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr const char* kWidgets = "/apis/example.com/v1/widgets";
+
+class CustomObjectsTest : public internal::TestServer {
+ protected:
+  // more: members of the version; fields: of the spec, beside `a`.
+  void Define(const std::string& more, const std::string& fields = "") {
+    const std::string definition =
+        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com",)"
+        R"("scope":"Cluster","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,)" + more +
+        R"("schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"})" + fields + "}}}}}}]}}";
+    ASSERT_EQ(Ask("POST", kDefinitions, definition).code, 201);
+    ASSERT_EQ(Ask("POST", kWidgets, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"a":"b"}})").code, 201);
+  }
+};
+
+TEST_F(CustomObjectsTest, EveryAnswerTellsThatTheVersionIsDeprecated) {
+  Define(R"("deprecated":true,"deprecationWarning":"take v2","subresources":{"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},)");
+  const std::string widget = std::string(kWidgets) + "/w";
+  for (const auto& [path, accept] : std::initializer_list<std::pair<std::string, std::string>>{
+           {widget, ""}, {widget + "/scale", ""}, {widget + "/bogus", ""}, {std::string(kWidgets) + "/none", ""}, {widget, "text/html"}}) {
+    internal::TestAnswer answer = accept.empty() ? Ask("GET", path) : Ask("GET", path, "", {"Accept: " + accept});
+    EXPECT_EQ(answer.headers.Get("Warning"), "299 - \"take v2\"") << path << " " << accept;
+  }
+}
+
+TEST_F(CustomObjectsTest, AScaleBringsNothingThatTheSchemaDoesNotKnow) {
+  Define(R"("subresources":{"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},)");
+  const std::string widget = std::string(kWidgets) + "/w", scale = R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"w"},"spec":{"replicas":3}})";
+  internal::TestAnswer scaled = Ask("PUT", widget + "/scale", scale);
+  EXPECT_EQ(scaled.code, 200);
+  EXPECT_EQ(scaled.Get({"spec", "replicas"}).AsInt(), 0);
+  EXPECT_EQ(Ask("GET", widget + "/scale").code, 500);
+  internal::TestAnswer now = Ask("GET", widget);
+  EXPECT_EQ(now.Get({"metadata", "generation"}).AsInt(), 2) << "the number made a difference when it was written";
+  EXPECT_TRUE(now.Get({"spec", "replicas"}).IsAbsent());
+  EXPECT_EQ(Ask("PATCH", widget, R"({"spec":{"a":"b"}})").Get({"metadata", "generation"}).AsInt(), 2);
+}
+
+TEST_F(CustomObjectsTest, FieldsOfAnotherVersionAreTrackedButNotKept) {
+  const std::string start = R"("served":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"})";
+  const std::string definition =
+      R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Cluster",)"
+      R"("names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","storage":true,)" + start + R"(}}}}}},{"name":"v2","storage":false,)" + start +
+      R"(,"newer":{"type":"string","default":"fresh"}}}}}}}]}})";
+  ASSERT_EQ(Ask("POST", kDefinitions, definition).code, 201);
+  const std::string second = "/apis/example.com/v2/widgets", body = R"({"apiVersion":"example.com/v2","kind":"Widget","metadata":{"name":"w"},"spec":{"a":"b"}})";
+  for (const char* query : {"?dryRun=All", ""}) {
+    internal::TestAnswer made = Ask("POST", second + query, body);
+    ASSERT_EQ(made.code, 201);
+    EXPECT_TRUE(made.Get({"spec", "newer"}).IsAbsent()) << query;
+    EXPECT_FALSE(made.Get({"metadata", "managedFields"}).At(0).Path({"fieldsV1", "f:spec", "f:newer"}).IsAbsent()) << query;
+  }
+  // An entry of the version without the field can't be compared then, and entries that can't are dropped.
+  Ask("PATCH", std::string(kWidgets) + "/w?fieldManager=m", R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"a":"b"}})",
+      {"Content-Type: application/apply-patch+yaml"});
+  EXPECT_TRUE(Ask("PATCH", second + "/w?fieldManager=n", R"({"spec":{"a":"c"}})").Get({"metadata", "managedFields"}).empty());
+}
+
+TEST_F(CustomObjectsTest, WhatIsUnknownIsToldInOrder) {
+  Define("", R"(,"either":{"x-kubernetes-int-or-string":true},"held":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true})");
+  const std::string body = R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"v","z":1},"spec":{"held":{"apiVersion":"v1","kind":"Pod","metadata":{"y":1}},)"
+                           R"("x":1,"either":{"m":1}}})";
+  EXPECT_EQ(Ask("POST", std::string(kWidgets) + "?fieldValidation=Strict", body).message(),
+            R"(Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "metadata.z", unknown field "spec.either.m", )"
+            R"(unknown field "spec.x", unknown field "spec.held.metadata.y")");
+  const std::string applied = R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"v"},"spec":{"held":{"apiVersion":"v1","kind":"Pod","other":1,"metadata":{"y":1}}}})";
+  EXPECT_EQ(Ask("PATCH", std::string(kWidgets) + "/v?fieldManager=m", applied, {"Content-Type: application/apply-patch+yaml"}).message(),
+            "failed to create typed patch object (/v; example.com/v1, Kind=Widget): .spec.held.metadata.y: field not declared in schema");
+}
+
+TEST_F(CustomObjectsTest, ANameThatIsBeingDeleted) {
+  Define("");
+  const std::string widget = std::string(kWidgets) + "/w", again = R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}})";
+  Ask("PATCH", widget, R"({"metadata":{"finalizers":["example.com/x"]}})");
+  EXPECT_EQ(Ask("POST", kWidgets, again).message(), "widgets.example.com \"w\" already exists");
+  ASSERT_EQ(Ask("DELETE", widget).code, 200);
+  for (const char* query : {"", "?dryRun=All"}) {
+    EXPECT_EQ(Ask("POST", std::string(kWidgets) + query, again).message(), "object is being deleted: widgets.example.com \"w\" already exists") << query;
+  }
+}
+
+}  // namespace
+}  // namespace homeostat::server
