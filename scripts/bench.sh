@@ -10,5 +10,6 @@ for program in build/*_bench; do
 done
 [ -n "${1:-}" ] && exit
 bench/start.sh
+bench/stand_in.py
 bench/containers.sh
 if scripts/go.sh >/dev/null 2>&1; then bench/requests.py; else bench/requests.py --no-peer; fi

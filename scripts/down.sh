@@ -2,7 +2,7 @@
 # Stops the cluster that up.sh started, with its containers. What it stores is kept. usage: down.sh DATA_DIR
 set -euo pipefail
 cd "$(dirname "$0")/.."
-data=$1
+data=$(realpath -m "$1")
 pid=$(cat "$data/homeostat.pid" 2>/dev/null || true)
 # The number of a process that has ended may be another program's by now.
 runs() { [ -n "$pid" ] && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = homeostat ]; }
@@ -15,4 +15,5 @@ else
   echo "no cluster runs from $data"
 fi
 rm -f "$data/homeostat.pid"
-build/homeostat stop-node --data-dir "$data"
+[ ! -d "$data/node" ] || [ -x build/homeostat ] || { echo "containers may go on: build/homeostat, which ends them, is not there; make build makes it" >&2; exit 1; }
+[ ! -d "$data/node" ] || build/homeostat stop-node --data-dir "$data"

