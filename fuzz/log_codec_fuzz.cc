@@ -13,8 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto record = DecodeRecord(kRevision, text);
   if (!record) return 0;
   auto again = DecodeRecord(kRevision, EncodeRecord(*record, 5).value);
-  bool same = again && again->key == record->key && again->value == record->value && again->deleted == record->deleted &&
-              again->create_revision == record->create_revision && again->previous_revision == record->previous_revision;
+  bool same = again && again->record.key() == record->record.key() && again->record.text() == record->record.text() &&
+              again->deleted == record->deleted && again->record.create_revision() == record->record.create_revision() &&
+              again->previous_revision == record->previous_revision;
   if (!same) std::abort();
   return 0;
 }

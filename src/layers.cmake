@@ -9,7 +9,7 @@ homeostat_layer(patch DEPS schema)
 include(patch/patch.cmake)
 homeostat_layer(cel DEPS object LIBS homeostat_lib_abseil)
 include(cel/cel.cmake)
-homeostat_layer(store DEPS base LIBS homeostat_lib_rocksdb homeostat_lib_abseil)
+homeostat_layer(store DEPS base LIBS homeostat_lib_rocksdb homeostat_lib_abseil homeostat_lib_xxhash)
 homeostat_layer(cache DEPS store schema LIBS homeostat_lib_abseil)
 homeostat_layer(network DEPS object)
 homeostat_layer(quota DEPS object)
@@ -17,7 +17,7 @@ homeostat_layer(kinds DEPS cache api quota cel)
 homeostat_layer(auth DEPS kinds)
 homeostat_layer(callout DEPS http kinds)
 homeostat_layer(admission DEPS auth callout patch)
-homeostat_layer(sdk DEPS http schema api)
+homeostat_layer(sdk DEPS http schema api LIBS homeostat_lib_abseil)
 include(node/node.cmake)
 homeostat_layer(node EXCLUDE node/sim DEPS http network sdk SOURCES ${CRI_SOURCES} LIBS homeostat_lib_grpc)
 homeostat_layer(controllers DEPS sdk quota cel)
@@ -31,7 +31,7 @@ set_property(SOURCE server/embedded_data.cc APPEND PROPERTY OBJECT_DEPENDS ${CMA
 set(cluster ${CMAKE_SOURCE_DIR}/tests/cluster)
 homeostat_test(cluster FILES ${cluster}/scheduling_test.cc ${cluster}/node_agent_test.cc LAYERS server scheduler sim_nodes node)
 homeostat_test(workloads FILES ${cluster}/workloads_test.cc ${cluster}/sets_and_jobs_test.cc ${cluster}/garbage_test.cc ${cluster}/quota_test.cc
-  ${cluster}/custom_resources_test.cc ${cluster}/resource_claims_test.cc LAYERS server controllers)
+  ${cluster}/custom_resources_test.cc ${cluster}/resource_claims_test.cc ${cluster}/slices_test.cc ${cluster}/autoscaler_test.cc ${cluster}/told_test.cc LAYERS server controllers)
 
 # The program. jemalloc keeps the resident set small.
 add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc cli/stop_node.cc cli/serving.cc cli/flag_values.cc cli/kube_apiserver.cc

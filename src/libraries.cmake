@@ -37,6 +37,7 @@ homeostat_library(re2 re2 NEEDS Threads::Threads)
 homeostat_library(nghttp2 nghttp2)
 homeostat_library(yaml yaml)
 homeostat_library(z z)
+homeostat_library(xxhash xxhash)
 homeostat_library(jemalloc jemalloc NEEDS Threads::Threads dl m)
 homeostat_library(protobuf protobuf NEEDS Threads::Threads)
 homeostat_library(grpc grpc++ grpc gpr upb address_sorting cares z

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "auth/refusal.h"
+#include "homeostat/base/go_text.h"
 #include "homeostat/base/text.h"
 
 namespace homeostat::auth {
@@ -52,15 +53,6 @@ std::string QuotedList(const std::vector<std::string>& texts) {
 }
 
 }  // namespace
-
-std::string AggregateText(const std::vector<std::string>& faults) {
-  std::vector<std::string> once;
-  for (const std::string& fault : faults) if (std::ranges::find(once, fault) == once.end()) once.push_back(fault);
-  if (once.size() == 1) return once[0];
-  std::string text;
-  for (const std::string& fault : once) text += (text.empty() ? "" : ", ") + fault;
-  return "[" + text + "]";
-}
 
 void RbacAuthorizer::Visit(const User& user, std::string_view ns,
                            const std::function<bool(const AppliedBinding&, const RbacIndex::Rules&)>& visit,

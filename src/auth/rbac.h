@@ -89,7 +89,5 @@ class UserRights : public kinds::Rights {
   RbacAuthorizer& rbac_;
 };
 
-// Several faults as upstream tells them: one as it is, more as [a, b]; the same one once.
-std::string AggregateText(const std::vector<std::string>& faults);
 
 }  // namespace homeostat::auth

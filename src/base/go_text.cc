@@ -1,9 +1,19 @@
 #include "homeostat/base/go_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 namespace homeostat {
+
+std::string AggregateText(const std::vector<std::string>& faults) {
+  std::vector<std::string_view> once;
+  for (const std::string& fault : faults) {
+    if (std::ranges::find(once, fault) == once.end()) once.push_back(fault);
+  }
+  std::string text = JoinTexts(once, ", ");
+  return once.size() == 1 ? text : "[" + text + "]";
+}
 
 std::string GoFloat(double value) {
   if (std::isnan(value)) return "NaN";

@@ -17,5 +17,12 @@ TEST(GoFloat, PrintsAsGoDoes) {
   for (const Case& c : cases) EXPECT_EQ(GoFloat(c.value), c.text);
 }
 
+TEST(AggregateText, PrintsEachErrorOnce) {
+  EXPECT_EQ(AggregateText({"a"}), "a");
+  EXPECT_EQ(AggregateText({"a", "a"}), "a");
+  EXPECT_EQ(AggregateText({"b", "a", "b"}), "[b, a]");
+  EXPECT_EQ(JoinTexts(std::vector<std::string>{}, ","), "");
+}
+
 }  // namespace
 }  // namespace homeostat

@@ -64,7 +64,7 @@ class Cache::Impl {
       : runtime_(runtime),
         engine_(engine),
         options_(options),
-        context_(std::make_shared<internal::EntryContext>(options.recent_bytes)),
+        context_(new internal::EntryContext(runtime, options.recent_bytes, options.recent_age)),
         window_(options),
         hub_(std::make_shared<internal::WatchHub>()),
         advanced_(runtime) {}
@@ -78,11 +78,10 @@ class Cache::Impl {
     context_->SetDecoder(prefix, std::move(decoder));
     for (auto it = range.first; it != range.second; ++it) context_->Forget(**it);
     for (size_t i = 0; i < window_.size(); ++i) {
-      const WatchEvent& event = *window_.at(i);
-      if (!internal::UnderPrefix(event.key(), prefix)) continue;
-      for (const EntryPtr& entry : {event.current, event.previous, event.deleted}) {
-        if (entry) context_->Forget(*entry);
-      }
+      const internal::Window::Item& item = window_.at(i);
+      if (!internal::UnderPrefix(item.entry->key(), prefix)) continue;
+      context_->Forget(*item.entry);
+      if (item.previous) context_->Forget(*item.previous);
     }
     hub_->Wake(prefix);
   }
@@ -102,11 +101,11 @@ class Cache::Impl {
       CO_TRY_ASSIGN(store::RangeResult page, co_await reading);
       for (store::Record& record : page.records) {
         EntryPtr entry = MakeEntry(std::move(record));
-        live_bytes_ += internal::CostOf(*entry);
+        live_bytes_ += entry->memory();
         entries_.insert(entries_.end(), std::move(entry));
       }
       more = page.more;
-      if (more) start = (*entries_.rbegin())->key() + '\0';
+      if (more) start = std::string((*entries_.rbegin())->key()) + '\0';
     }
     revision_ = revision;
     window_.Begin(revision);
@@ -165,8 +164,8 @@ class Cache::Impl {
     }
     auto subscription = std::make_shared<internal::Subscription>(runtime_, std::move(prefix), after_revision);
     for (size_t i = window_.FirstAfter(after_revision); i < window_.size(); ++i) {
-      const WatchEventPtr& event = window_.at(i);
-      if (internal::UnderPrefix(event->key(), subscription->prefix)) subscription->queue.push_back(event);
+      const internal::Window::Item& item = window_.at(i);
+      if (internal::UnderPrefix(item.entry->key(), subscription->prefix)) subscription->queue.push_back(item.Event());
     }
     // What it missed is not held against it.
     subscription->backlog = options_.watcher_backlog + subscription->queue.size();
@@ -176,41 +175,41 @@ class Cache::Impl {
 
   Task<Result<CommitResult>> Commit(store::Write write, DocumentMaker document) {
     const std::string key = write.key;
-    PendingDocument pending(*this, write, std::move(document));
+    PendingDocument pending(*this, std::move(document));
+    write.ticket = pending.ticket();
     auto committing = engine_.Commit(std::move(write));
     CO_TRY_ASSIGN(store::CommitOutcome outcome, co_await committing);
     CommitResult result{std::move(outcome)};
     result.entry = Get(key);
     if (result.committed && (!result.entry || result.entry->revision() != result.revision)) {
       // A deletion, or one that was written over in the same group.
-      WatchEventPtr event = window_.Find(result.revision);
-      if (!event)
+      const internal::Window::Item* item = window_.Find(result.revision);
+      if (item == nullptr) {
         co_return Fail(InternalError("the cache did not hear of revision " + std::to_string(result.revision)));
-      result.entry = event->current ? event->current : event->deleted;
+      }
+      result.entry = item->entry;
     }
     co_return result;
   }
 
  private:
-  // The tree of a write under way, found again by where its bytes lie: the event carries the same ones.
+  // The tree of a write under way, found again by the ticket that the event brings back.
   class PendingDocument {
    public:
-    PendingDocument(Impl& impl, const store::Write& write, DocumentMaker make)
-        : impl_(impl), key_(write.key), make_(std::move(make)) {
-      if (make_ && write.value && !write.value->empty()) place_ = impl_.pending_.emplace(write.value->data(), this);
+    PendingDocument(Impl& impl, DocumentMaker make) : impl_(impl), make_(std::move(make)) {
+      if (!make_) return;
+      ticket_ = ++impl_.last_ticket_;
+      impl_.pending_.emplace(ticket_, this);
     }
     PendingDocument(const PendingDocument&) = delete;
-    ~PendingDocument() {
-      if (place_) impl_.pending_.erase(*place_);
-    }
-    const std::string& key() const { return key_; }
+    ~PendingDocument() { impl_.pending_.erase(ticket_); }
+    uint64_t ticket() const { return ticket_; }  // 0: there is no tree
     object::DocumentPtr Make(uint64_t revision) const { return make_(revision); }
 
    private:
     Impl& impl_;
-    const std::string key_;
     const DocumentMaker make_;
-    std::optional<std::unordered_multimap<const char*, const PendingDocument*>::iterator> place_;
+    uint64_t ticket_ = 0;
   };
 
   EntryPtr MakeEntry(store::Record record) const { return std::make_shared<Entry>(std::move(record), context_); }
@@ -229,9 +228,9 @@ class Cache::Impl {
   Snapshot ListFromWindow(std::string_view prefix, uint64_t revision, const Page& page) const {
     std::map<std::string_view, EntryPtr> then;  // null: there was none
     for (size_t i = window_.FirstAfter(revision); i < window_.size(); ++i) {
-      const WatchEvent& event = *window_.at(i);
-      if (internal::UnderPrefix(event.key(), prefix) && event.key() >= page.start)
-        then.emplace(event.key(), event.previous);
+      const internal::Window::Item& item = window_.at(i);
+      const std::string_view key = item.entry->key();
+      if (internal::UnderPrefix(key, prefix) && key >= page.start) then.emplace(key, item.previous);
     }
     PageBuilder builder(revision, page.limit);
     auto add_changed = [&](auto it) {
@@ -241,7 +240,7 @@ class Cache::Impl {
     auto changed = then.begin();
     auto [first, last] = RangeOf(prefix, page.start);
     for (auto it = first; it != last; ++it) {
-      const std::string& key = (*it)->key();
+      const std::string_view key = (*it)->key();
       while (changed != then.end() && changed->first < key) changed = add_changed(changed);
       if (changed != then.end() && changed->first == key) {
         changed = add_changed(changed);
@@ -256,38 +255,37 @@ class Cache::Impl {
   void OnEvents(const std::vector<store::Event>& events) {
     const MonotonicTime now = runtime_.Now();
     window_.Trim(now, live_bytes_);
-    std::vector<WatchEventPtr> observed;
+    std::vector<WatchEvent> observed;
     for (const store::Event& event : events) {
-      WatchEventPtr watch_event = Apply(event);
+      WatchEvent watch_event = Apply(event);
       window_.Append(watch_event, now);
       hub_->Dispatch(watch_event);
       revision_ = event.revision;
       if (!observers_.empty()) observed.push_back(std::move(watch_event));
     }
-    for (const WatchEventPtr& event : observed) {
+    for (const WatchEvent& event : observed) {
       for (const auto& [prefix, observer] : observers_) {
-        if (internal::UnderPrefix(event->key(), prefix)) observer(*event);
+        if (internal::UnderPrefix(event.key(), prefix)) observer(event);
       }
     }
     hub_->Publish(revision_);
     advanced_.Notify();
   }
 
-  WatchEventPtr Apply(const store::Event& event) {
-    auto result = std::make_shared<WatchEvent>();
-    result->revision = event.revision;
+  WatchEvent Apply(const store::Event& event) {
+    WatchEvent result{.revision = event.revision};
     EntryPtr entry = MakeEntry(event.record);
-    auto found = entries_.find(std::string_view(event.record.key));
-    if (found != entries_.end()) result->previous = *found;
-    if (result->previous) live_bytes_ -= internal::CostOf(*result->previous);
+    auto found = entries_.find(event.record.key());
+    if (found != entries_.end()) result.previous = *found;
+    if (result.previous) live_bytes_ -= result.previous->memory();
     if (event.deleted) {
-      result->deleted = std::move(entry);
+      result.deleted = std::move(entry);
       if (found != entries_.end()) entries_.erase(found);
       return result;
     }
-    Seed(*entry, result->previous.get());
-    live_bytes_ += internal::CostOf(*entry);
-    result->current = entry;
+    Seed(*entry, result.previous.get(), event.ticket);
+    live_bytes_ += entry->memory();
+    result.current = entry;
     if (found != entries_.end()) {
       const_cast<EntryPtr&>(*found) = std::move(entry);  // of the same key: the order stands
     } else {
@@ -297,30 +295,28 @@ class Cache::Impl {
   }
 
   // The tree is kept where somebody is going to read it soon: who watches, or has been reading the object before.
-  void Seed(const Entry& entry, const Entry* previous) {
-    auto [first, last] = pending_.equal_range(entry.stored().data());
-    for (auto it = first; it != last; ++it) {
-      if (it->second->key() != entry.key()) continue;
-      auto document = it->second->Make(entry.revision());
-      if (!document) return;
-      const bool keep = hub_->Listens(entry.key()) || (previous != nullptr && context_->IsRecent(*previous));
-      context_->SeedDocument(entry, std::move(document), keep);
-      return;
-    }
+  void Seed(const Entry& entry, const Entry* previous, uint64_t ticket) {
+    auto found = pending_.find(ticket);
+    if (found == pending_.end()) return;
+    auto document = found->second->Make(entry.revision());
+    if (!document) return;
+    const bool keep = hub_->Listens(entry.key()) || (previous != nullptr && context_->IsRecent(*previous));
+    context_->SeedDocument(entry, std::move(document), keep);
   }
 
   Runtime& runtime_;
   store::Engine& engine_;
   const Options options_;
-  std::shared_ptr<internal::EntryContext> context_;
+  const internal::ContextPtr context_;
   Entries entries_;
-  size_t live_bytes_ = 0;  // CostOf all entries
+  size_t live_bytes_ = 0;  // memory() of all entries
   internal::Window window_;
   std::shared_ptr<internal::WatchHub> hub_;
   std::vector<std::pair<std::string, std::function<void(const WatchEvent&)>>> observers_;
   uint64_t revision_ = 0;
   mutable Signal advanced_;
-  std::unordered_multimap<const char*, const PendingDocument*> pending_;
+  uint64_t last_ticket_ = 0;
+  std::unordered_map<uint64_t, const PendingDocument*> pending_;
 };
 
 Cache::Cache(Runtime& runtime, store::Engine& engine, Options options)

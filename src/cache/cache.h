@@ -10,6 +10,7 @@
 // other means that one key.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,20 +34,37 @@ using Decoder = std::function<Result<object::DocumentPtr>(const Bytes& stored, u
 namespace internal {
 class EntryContext;
 struct RecentSlot;
+
+// Keeps what the entries of a cache share; one word, as there are many entries.
+class ContextPtr {
+ public:
+  explicit ContextPtr(EntryContext* context);
+  ContextPtr(const ContextPtr& other) : ContextPtr(other.context_) {}
+  ContextPtr& operator=(const ContextPtr&) = delete;
+  ~ContextPtr();
+  EntryContext* operator->() const { return context_; }
+
+ private:
+  EntryContext* const context_;
+};
 }  // namespace internal
 
-// One object at one revision. May be read and dropped on any thread.
+// One object at one revision. May be read and dropped on any thread. Four words: what is known of it beyond its stored bytes
+// lies beside it, as long as it is recent.
 class Entry {
  public:
-  Entry(store::Record record, std::shared_ptr<internal::EntryContext> context);
+  Entry(store::Record record, const internal::ContextPtr& context);
   ~Entry();
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
 
-  const std::string& key() const { return record_.key; }
-  uint64_t revision() const { return record_.revision; }
-  uint64_t create_revision() const { return record_.create_revision; }
-  const Bytes& stored() const { return record_.value; }
+  std::string_view key() const { return record_.key(); }
+  uint64_t revision() const { return record_.revision(); }
+  uint64_t create_revision() const { return record_.create_revision(); }
+  Bytes stored() const { return record_.value(); }
+  size_t stored_size() const { return record_.text().size(); }
+  // Bytes of memory that it takes, about, without trees and encodings.
+  size_t memory() const;
 
   // The tree, with metadata.resourceVersion set: decoded on first demand, kept while someone holds it or it is recent.
   // InternalError if no decoder was set for the key.
@@ -61,11 +79,9 @@ class Entry {
  private:
   friend class internal::EntryContext;
   const store::Record record_;
-  const std::shared_ptr<internal::EntryContext> context_;
-  object::DocumentPtr shown_;  // set before others see it
-  // Both guarded by the context's lock.
-  mutable std::weak_ptr<const object::Document> document_;
-  mutable internal::RecentSlot* slot_ = nullptr;
+  const internal::ContextPtr context_;
+  // Written with the context's lock held.
+  mutable std::atomic<internal::RecentSlot*> slot_ = nullptr;
 };
 using EntryPtr = std::shared_ptr<const Entry>;
 
@@ -87,7 +103,7 @@ struct WatchEvent {
   EntryPtr current;   // null for a deletion
   EntryPtr previous;  // null for a creation; for a deletion the last state
   EntryPtr deleted;   // for a deletion: the last state carrying the deletion's revision
-  const std::string& key() const { return current ? current->key() : deleted->key(); }
+  std::string_view key() const { return current ? current->key() : deleted->key(); }
 };
 using WatchEventPtr = std::shared_ptr<const WatchEvent>;
 
@@ -112,6 +128,7 @@ struct Options {
   Duration history_age = std::chrono::minutes(5);
   size_t watcher_backlog = 20'000;  // events a watcher may lag behind
   size_t recent_bytes = 16 << 20;   // trees and encodings kept for the next reader, about
+  Duration recent_age = std::chrono::seconds(10);  // and how long, about, when nobody reads them
 };
 
 // What a Commit did: the engine's answer, and the entry that goes with it.

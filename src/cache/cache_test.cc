@@ -39,7 +39,7 @@ TEST_F(CacheTest, PrefixesMeanWholeFoldersOrOneKey) {
     SCOPED_TRACE(test.prefix);
     Texts keys;
     const Snapshot snapshot = cache_->List(test.prefix);
-    for (const EntryPtr& entry : snapshot.entries) keys.push_back(entry->key());
+    for (const EntryPtr& entry : snapshot.entries) keys.emplace_back(entry->key());
     EXPECT_EQ(keys, test.keys);
     EXPECT_EQ(snapshot.revision, cache_->revision());
     EXPECT_EQ(cache_->Count(test.prefix), test.keys.size());
@@ -87,7 +87,7 @@ TEST_F(CacheTest, CommitGivesTheEntryThatGoesWithIt) {
   const CommitResult refused = Commit("/registry/p/a", "2", store::Expectation::At(7));
   EXPECT_FALSE(refused.committed);
   EXPECT_EQ(refused.entry, created.entry);
-  EXPECT_EQ(refused.current->revision, 2u);
+  EXPECT_EQ(refused.current->revision(), 2u);
   EXPECT_EQ(Commit("/registry/p/b", "2", store::Expectation::At(7)).entry, nullptr);
   const CommitResult deleted = Delete("/registry/p/a");
   EXPECT_TRUE(deleted.committed);
@@ -101,7 +101,7 @@ TEST_F(CacheTest, ObserversHearOfTheirPrefixAtOnce) {
   cache_->Observe("/registry/p/", [&](const WatchEvent& event) {
     // What is read meanwhile is as new as what is told.
     EXPECT_EQ(cache_->Get(event.key()), event.current);
-    heard.push_back((event.current ? "+" : "-") + event.key());
+    heard.push_back((event.current ? "+" : "-") + std::string(event.key()));
   });
   Commit("/registry/p/a", "1");
   Commit("/registry/q/a", "1");

@@ -234,7 +234,7 @@ class DrawnTest : public internal::CacheFixture {
     std::vector<uint64_t> revisions;
     const auto events = Await(*runtime_, engine_->EventsSince("", 1)).value();
     for (const store::Event& event : events) {
-      if (event.revision > heard.after && Under(event.record.key, heard.prefix)) revisions.push_back(event.revision);
+      if (event.revision > heard.after && Under(event.record.key(), heard.prefix)) revisions.push_back(event.revision);
     }
     return revisions;
   }
@@ -288,8 +288,8 @@ TEST_F(DrawnTest, ListsOfThePastAgreeWithTheEngine) {
       std::string expected = std::to_string(at) + ":";
       const auto range = Await(*runtime_, engine_->Range("", "", at, 0)).value();
       for (const store::Record& record : range.records) {
-        if (!Under(record.key, prefix)) continue;
-        expected += " " + record.key + "=" + record.value.str() + "@" + std::to_string(record.revision);
+        if (!Under(record.key(), prefix)) continue;
+        expected += " " + std::string(record.key()) + "=" + std::string(record.text()) + "@" + std::to_string(record.revision());
       }
       ASSERT_EQ(ListAt(prefix, at), expected)
           << "'" << prefix << "' at " << at << ", window from " << cache_->oldest_revision();
@@ -300,7 +300,7 @@ TEST_F(DrawnTest, ListsOfThePastAgreeWithTheEngine) {
         const Snapshot part = Await(*runtime_, cache_->ListAt(prefix, at, page)).value();
         for (const EntryPtr& entry : part.entries) paged += " " + Show(*entry);
         more = part.remaining > 0;
-        if (more) page.start = part.entries.back()->key() + '\0';
+        if (more) page.start = std::string(part.entries.back()->key()) + '\0';
       }
       ASSERT_EQ(paged, expected);
     }

@@ -7,6 +7,7 @@
 #include "controllers/pods.h"
 #include "homeostat/object/quantity.h"
 #include "homeostat/object/time.h"
+#include "quota/pod_resources.h"
 
 namespace homeostat::controllers {
 
@@ -70,12 +71,20 @@ Result<Requests> RequestsOf(const MetricView& view) {
   Requests requests;
   for (const object::DocumentPtr& document : view.pods) {
     Pod pod(document->root());
+    std::string name(pod.metadata().name());
+    if (view.container.empty() && quota::HasPodLevelResources(pod.Raw())) {
+      quota::Amounts amounts = quota::PodRequests(pod.Raw());
+      auto amount = amounts.find(view.resource);
+      if (amount == amounts.end()) return Fail(SystemError("missing pod-level request for " + view.resource + " in Pod " + name));
+      requests[name] = amount->second.MilliValue();
+      continue;
+    }
     int64_t sum = 0;
     auto add = [&](auto container) -> Result<void> {
       if (!view.container.empty() && container.name() != view.container) return {};
       auto quantity = object::Quantity::Parse(container.resources().requests().Get(view.resource));
       if (!quantity) {
-        return Fail(SystemError("missing request for " + view.resource + " in container " + std::string(container.name()) + " of Pod " + std::string(pod.metadata().name())));
+        return Fail(SystemError("missing request for " + view.resource + " in container " + std::string(container.name()) + " of Pod " + name));
       }
       sum += quantity->MilliValue();
       return {};
@@ -84,7 +93,7 @@ Result<Requests> RequestsOf(const MetricView& view) {
     for (auto container : pod.spec().init_containers()) {
       if (container.restart_policy() == "Always") TRY(add(container));
     }
-    requests[std::string(pod.metadata().name())] = sum;
+    requests[name] = sum;
   }
   return requests;
 }
@@ -256,6 +265,27 @@ Result<Proposal> ForAverage(const MetricView& view, int64_t target) {
   TRY_ASSIGN(Proposal proposal, Reckon(view, ratio, [&](const std::string&) { return target; }));
   proposal.utilization.reset();
   return proposal;
+}
+
+Result<Proposal> ForTotal(const MetricView& view, int64_t usage, int64_t target) {
+  Proposal proposal{view.current, usage, {}};
+  double ratio = static_cast<double>(usage) / static_cast<double>(target);
+  if (view.tolerances.Contain(ratio)) return proposal;
+  if (view.pods.empty()) {
+    return Fail(SystemError("unable to calculate ready pods: no pods returned by selector while calculating replica count"));
+  }
+  auto ready = std::ranges::count_if(view.pods, [](const object::DocumentPtr& pod) {
+    return Pod(pod->root()).status().phase() == "Running" && IsPodReady(Pod(pod->root()));
+  });
+  proposal.replicas = Ceiling(ratio * static_cast<double>(ready));
+  return proposal;
+}
+
+Proposal ForShare(const Tolerances& tolerances, int64_t usage, int64_t target, int32_t replicas) {
+  double used = static_cast<double>(usage), wanted = static_cast<double>(target);
+  bool right = replicas > 0 && tolerances.Contain(used / (wanted * replicas));
+  int64_t average = replicas > 0 && usage < INT64_MAX ? static_cast<int64_t>(std::ceil(used / replicas)) : usage;
+  return {right ? replicas : Ceiling(used / wanted), average, {}};
 }
 
 SizeDecision DecideSize(const HorizontalPodAutoscaler& scaler, int32_t current, int32_t proposed, ScalingHistory& history, WallTime now) {

@@ -52,6 +52,11 @@ struct MetricView {
 Result<Proposal> ForUtilization(const MetricView& view, int32_t target);
 // For an average per pod, in thousandths.
 Result<Proposal> ForAverage(const MetricView& view, int64_t target);
+// For a metric of something else than pods, in thousandths: in proportion to the pods that are ready. The proposal's average is the
+// metric itself.
+Result<Proposal> ForTotal(const MetricView& view, int64_t usage, int64_t target);
+// The same for a share per pod; `replicas`: as many as there are.
+Proposal ForShare(const Tolerances& tolerances, int64_t usage, int64_t target, int32_t replicas);
 
 // --- Sizes.
 

@@ -35,6 +35,32 @@ object::DocumentPtr MakeScaler(const std::string& more = "") {
   return FromJson<HorizontalPodAutoscaler>(R"({"metadata":{"name":"h"},"spec":{"minReplicas":2,"maxReplicas":10)" + more + "}}");
 }
 
+TEST(AutoscalerPlanTest, SizesByWhatIsNoPods) {
+  auto total = ForTotal(View(2, {0, 0}, 1), 30'000, 10'000);
+  ASSERT_TRUE(total.has_value());
+  EXPECT_EQ(total->replicas, 6) << "three times what is wanted, and two are ready";
+  EXPECT_EQ(total->average, 30'000);
+  EXPECT_EQ(ForTotal(View(2, {0, 0}), 10'500, 10'000)->replicas, 2) << "within the tolerance";
+  EXPECT_EQ(ForTotal(View(2, {}), 30'000, 10'000).error().message(),
+            "unable to calculate ready pods: no pods returned by selector while calculating replica count");
+  Proposal share = ForShare({}, 35'000, 10'000, 2);
+  EXPECT_EQ(share.replicas, 4);
+  EXPECT_EQ(share.average, 17'500);
+  EXPECT_EQ(ForShare({}, 21'000, 10'000, 2).replicas, 2) << "within the tolerance";
+  EXPECT_EQ(ForShare({}, 25'000, 10'000, 0).replicas, 3);
+}
+
+TEST(AutoscalerPlanTest, AmountsOfTheWholePodCount) {
+  MetricView view = View(1, {300});
+  view.pods = {FromJson<Pod>(R"({"metadata":{"name":"p0"},"spec":{"resources":{"requests":{"cpu":"200m"}},"containers":[{"name":"c"}]},"status":{"phase":"Running",
+      "startTime":"2027-01-15T06:00:00Z","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2027-01-15T06:00:10Z"}]}})")};
+  auto proposal = ForUtilization(view, 50);
+  ASSERT_TRUE(proposal.has_value()) << proposal.error().message();
+  EXPECT_EQ(*proposal->utilization, 150);
+  view.resource = "memory";
+  EXPECT_EQ(ForUtilization(view, 50).error().message(), "missing pod-level request for memory in Pod p0");
+}
+
 TEST(AutoscalerPlanTest, SizesByUtilization) {
   struct Case {
     MetricView view;

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "controllers/finalizers.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/time.h"
 
@@ -12,12 +13,6 @@ using object::Value;
 namespace {
 
 std::string OrphanValue(std::string_view ns) { return "orphan/" + std::string(ns); }
-
-void AppendMember(std::string& json, std::string_view name, std::string_view text) {
-  object::AppendJsonString(json, name);
-  json += ':';
-  object::AppendJsonString(json, text);
-}
 
 // {"metadata":{"uid":…,"ownerReferences":[…]}}: the uid makes it fail on another object of the name.
 Bytes MetadataPatch(const Value& object, const std::string& references, std::string_view finalizers, std::string_view finalizer) {

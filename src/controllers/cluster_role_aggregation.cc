@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/apply.h"
 #include "homeostat/api/rbac/v1_builders.h"
 #include "homeostat/object/selectors.h"
 #include "homeostat/schema/diff.h"
+#include "sdk/apply.h"
 
 namespace homeostat::controllers {
 
@@ -59,7 +59,7 @@ Task<Result<sdk::ReconcileOutcome>> ClusterRoleAggregationController::Reconcile(
   ClusterRoleBuilder wanted;
   wanted.mutable_metadata().set_name(name);
   for (const Value& rule : rules) wanted.add_rules(schema::Subtree(rule));
-  auto apply = Apply(client_, ClusterRole::SchemaKind(), wanted.Freeze(), "", kManager);
+  auto apply = sdk::Apply(client_, ClusterRole::SchemaKind(), wanted.Freeze(), "", kManager);
   CO_TRY(co_await apply);
   co_return sdk::ReconcileOutcome();
 }

@@ -42,10 +42,7 @@ DaemonSetController::DaemonSetController(Runtime& runtime, sdk::Client client, s
   AddNodeIndex(pods_);
   controller_.Watch(sets_);
   controller_.WatchMapped(revisions_, [this](const sdk::Change& change) { return OwnersConcerned(sets_, change, SpecSelector); });
-  pods_.AddHandler([this](const sdk::Change& change) {
-    const Value& pod = (change.current ? change.current : change.previous)->root();
-    if (object::DocumentPtr set = ResolveController(sets_, pod)) pod_control_.PodChanged(sdk::meta::Key(set->root()), change);
-  });
+  pod_control_.Follow(sets_);
   controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return OwnersConcerned(sets_, change, SpecSelector); });
   controller_.WatchMapped(nodes_, [this](const sdk::Change& change) { return SetsConcerned(change); });
 }

@@ -5,6 +5,7 @@
 
 #include "controllers/claims.h"
 #include "controllers/deployment_rules.h"
+#include "controllers/go_selector.h"
 #include "controllers/scale_target.h"
 #include "controllers/stateful_plan.h"
 #include "homeostat/object/selectors.h"
@@ -121,9 +122,8 @@ Task<Result<ExpectedPods>> DisruptionController::Expect(Budget budget, Documents
     sizes[sized.first] = sized.second;
   }
   if (!unmanaged.empty()) {
-    auto selector = object::LabelSelector::FromLabelSelector(budget->spec().selector().Raw());
     events_.Record(PodDisruptionBudget::SchemaKind(), budget->Raw(), "Warning", "UnmanagedPods",
-                   "Pods selected by this PodDisruptionBudget (selector: " + (selector ? selector->ToString() : std::string()) +
+                   "Pods selected by this PodDisruptionBudget (selector: " + GoSelectorText(budget->spec().selector().Raw()) +
                        ") were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined "
                        "behavior. To account for these pods please set \".spec.minAvailable\" field of the PDB to an integer value.");
   }

@@ -5,6 +5,7 @@
 
 #include "controllers/claims.h"
 #include "controllers/pods.h"
+#include "controllers/trigger_times.h"
 #include "homeostat/api/discovery/v1_builders.h"
 #include "homeostat/object/names.h"
 
@@ -152,8 +153,14 @@ class GroupPlanner {
   std::vector<Draft> drafts_;
 };
 
+bool IsOwnedBy(const Value& slice, const Service& service) {
+  return std::ranges::any_of(slice.Path({"metadata", "ownerReferences"}).items(), [&](const Value& owner) {
+    return owner.Get("uid").AsString() == service.metadata().uid() && owner.Get("kind").AsString() == "Service" && owner.Get("apiVersion").AsString() == "v1";
+  });
+}
+
 object::DocumentPtr WriteSlice(const Service& service, const std::map<std::string, std::string>& labels, const SliceGroup& group,
-                               const Draft& draft) {
+                               const Draft& draft, std::string_view changed) {
   EndpointSliceBuilder slice;
   if (draft.existing) slice = EndpointSliceBuilder(schema::Subtree(draft.existing));
   auto metadata = slice.mutable_metadata();
@@ -166,6 +173,7 @@ object::DocumentPtr WriteSlice(const Service& service, const std::map<std::strin
   }
   metadata.clear_labels();
   for (const auto& [key, value] : labels) metadata.set_labels(key, value);
+  SetTriggerTime(metadata, changed);
   slice.clear_ports();
   for (const PlannedPort& port : group.ports) {
     auto target = slice.add_ports();
@@ -286,7 +294,7 @@ PlannedEndpoint EndpointOf(const Service& service, const Pod& pod, std::string_v
 }
 
 SlicePlan PlanSlices(const Service& service, const std::vector<object::DocumentPtr>& slices, const WantedEndpoints& wanted,
-                     const std::vector<std::string>& address_types) {
+                     const std::vector<std::string>& address_types, std::string_view changed) {
   std::map<std::string, std::string> labels = LabelsFor(service);
   WantedEndpoints groups = wanted;
   // A type without endpoints has one empty slice, so that clients see that the Service was looked at.
@@ -297,7 +305,12 @@ SlicePlan PlanSlices(const Service& service, const std::vector<object::DocumentP
   std::map<SliceGroup, GroupPlanner> planners;
   for (const auto& [group, endpoints] : groups) planners.emplace(group, GroupPlanner(group, endpoints));
   SlicePlan plan;
+  std::vector<object::DocumentPtr> foreign;
   for (const object::DocumentPtr& slice : slices) {
+    if (!IsOwnedBy(slice->root(), service)) {
+      foreign.push_back(slice);
+      continue;
+    }
     auto planner = planners.find(GroupOf(EndpointSlice(slice->root())));
     if (planner == planners.end()) {
       plan.remove.push_back(slice);
@@ -320,10 +333,11 @@ SlicePlan PlanSlices(const Service& service, const std::vector<object::DocumentP
     }
   }
   ReuseRemoved(drafts, plan.remove);
+  plan.remove.insert(plan.remove.end(), foreign.begin(), foreign.end());
   for (const auto& [group, draft] : drafts) {
     bool moved = draft.existing && GroupOf(EndpointSlice(draft.existing->root())) != group;
     if (!draft.changed && !moved) continue;
-    (draft.existing ? plan.update : plan.create).push_back(WriteSlice(service, labels, group, draft));
+    (draft.existing ? plan.update : plan.create).push_back(WriteSlice(service, labels, group, draft, changed));
   }
   return plan;
 }

@@ -64,9 +64,9 @@ using WantedEndpoints = std::map<SliceGroup, std::vector<PlannedEndpoint>>;
 struct SlicePlan {
   std::vector<object::DocumentPtr> create, update, remove;
 };
-// `slices`: those of the Service that this controller manages and that aren't being deleted. `address_types`: each has at
-// least one slice, if only an empty one.
+// `slices`: those of the Service's name that this controller manages and that aren't being deleted; what an earlier Service of that
+// name has left is removed. `address_types`: each has at least one slice, if only an empty one. `changed`: see TriggerTimes.
 SlicePlan PlanSlices(const api::core::v1::Service& service, const std::vector<object::DocumentPtr>& slices,
-                     const WantedEndpoints& wanted, const std::vector<std::string>& address_types);
+                     const WantedEndpoints& wanted, const std::vector<std::string>& address_types, std::string_view changed = {});
 
 }  // namespace homeostat::controllers

@@ -75,6 +75,28 @@ WantedEndpoints Wanted(int from, int to) {
   return wanted;
 }
 
+TEST(EndpointPlanTest, WhatAnEarlierServiceLeftIsNotUsedAgain) {
+  auto earlier = FromJson<Service>(R"({"metadata":{"name":"web","namespace":"n","uid":"earlier"},"spec":{"clusterIP":"10.96.0.9","ipFamilies":["IPv4"],"selector":{"app":"a"}}})");
+  Slices slices;
+  slices.Apply(earlier, Wanted(0, 3));
+  SlicePlan plan = slices.Apply(MakeService(), Wanted(0, 3));
+  EXPECT_EQ(plan.create.size(), 1u);
+  EXPECT_EQ(plan.update.size(), 0u);
+  EXPECT_EQ(plan.remove.size(), 1u);
+}
+
+TEST(EndpointPlanTest, SaysWhatItAnswersTo) {
+  auto service = MakeService();
+  SlicePlan made = PlanSlices(Service(service->root()), {}, Wanted(0, 1), {"IPv4"}, "2026-01-02T03:04:05Z");
+  ASSERT_EQ(made.create.size(), 1u);
+  EXPECT_EQ(sdk::meta::Annotations(made.create[0]->root()).Get("endpoints.kubernetes.io/last-change-trigger-time").AsString(), "2026-01-02T03:04:05Z");
+  SlicePlan same = PlanSlices(Service(service->root()), made.create, Wanted(0, 1), {"IPv4"}, "");
+  EXPECT_TRUE(same.update.empty()) << "the annotation alone is no change";
+  SlicePlan next = PlanSlices(Service(service->root()), made.create, Wanted(0, 2), {"IPv4"}, "");
+  ASSERT_EQ(next.update.size(), 1u);
+  EXPECT_TRUE(sdk::meta::Annotations(next.update[0]->root()).empty());
+}
+
 TEST(EndpointPlanTest, FillsSlicesOfAHundred) {
   auto service = MakeService();
   Slices slices;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/answers.h"
+#include "homeostat/base/go_text.h"
 #include "homeostat/object/selectors.h"
 
 namespace homeostat::controllers {
@@ -16,14 +16,7 @@ using object::Value;
 
 namespace {
 
-constexpr std::string_view kServiceIndex = "service";
 constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
-
-std::string ServiceKey(const Value& slice) {
-  std::string_view service = sdk::meta::Labels(slice).Get(kSliceServiceLabel).AsString();
-  bool ours = sdk::meta::Labels(slice).Get(kSliceManagedByLabel).AsString() == kSliceManager;
-  return service.empty() || !ours ? std::string() : std::string(sdk::meta::Namespace(slice)) + "/" + std::string(service);
-}
 
 }  // namespace
 
@@ -41,39 +34,40 @@ std::vector<std::string> ServicesSelecting(const sdk::Informer& services, const 
   return keys;
 }
 
+std::vector<object::DocumentPtr> PodsSelected(const sdk::Informer& pods, const Service& service) {
+  auto selector = object::LabelSelector::FromMap(service.spec().selector().Raw());
+  std::vector<object::DocumentPtr> selected = pods.List(service.metadata().namespace_());
+  std::erase_if(selected, [&](const object::DocumentPtr& pod) { return !selector.Matches(sdk::meta::Labels(pod->root())); });
+  return selected;
+}
+
 EndpointSliceController::EndpointSliceController(Runtime& runtime, sdk::Client client, sdk::InformerFactory& informers,
                                                  EndpointSliceOptions options)
-    : runtime_(runtime),
-      client_(std::move(client)),
+    : client_(std::move(client)),
       services_(informers.For<Service>()),
       pods_(informers.For<Pod>()),
-      slices_(informers.For<EndpointSlice>()),
       nodes_(informers.For<Node>()),
       events_(runtime, client_, "endpoint-slice-controller"),
+      slices_(client_, informers.For<EndpointSlice>(), kSliceManager, "Service"),
       controller_(runtime,
                   {.name = "endpoint_slice", .workers = options.workers, .backoff = {.base = std::chrono::seconds(1)}, .log = client_.options().log},
                   [this](std::string key) { return Reconcile(std::move(key)); }) {
-  slices_.AddIndex(std::string(kServiceIndex), [](const Value& slice, std::vector<std::string>& values) {
-    if (std::string key = ServiceKey(slice); !key.empty()) values.push_back(std::move(key));
-  });
   controller_.WaitFor(nodes_);
   controller_.Watch(services_);
   controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return ServicesSelecting(services_, change); });
-  controller_.WatchMapped(slices_, [](const sdk::Change& change) -> std::vector<std::string> {
-    std::string key = ServiceKey((change.current ? change.current : change.previous)->root());
-    return key.empty() ? std::vector<std::string>() : std::vector<std::string>{std::move(key)};
-  });
+  controller_.WatchMapped(informers.For<EndpointSlice>(), [this](const sdk::Change& change) { return slices_.KeysConcerned(change); });
 }
 
-WantedEndpoints EndpointSliceController::Wanted(const Service& service, bool& complete) const {
+WantedEndpoints EndpointSliceController::Wanted(const Service& service, const std::vector<object::DocumentPtr>& pods,
+                                                std::vector<std::string>& skipped) const {
   WantedEndpoints wanted;
-  auto selector = object::LabelSelector::FromMap(service.spec().selector().Raw());
-  for (const object::DocumentPtr& document : pods_.List(service.metadata().namespace_())) {
+  for (const object::DocumentPtr& document : pods) {
     Pod pod(document->root());
-    if (!selector.Matches(sdk::meta::Labels(pod.Raw())) || !BelongsInEndpoints(pod, true)) continue;
+    if (!BelongsInEndpoints(pod, true)) continue;
     object::DocumentPtr node = nodes_.Get(pod.spec().node_name());
-    if (!node && !pod.spec().node_name().empty() && !service.spec().publish_not_ready_addresses()) {
-      complete = false;
+    if (!node && !service.spec().publish_not_ready_addresses()) {
+      skipped.push_back("skipping Pod " + std::string(pod.metadata().name()) + " for Service " + sdk::meta::Key(service.Raw()) + ": Node " +
+                        std::string(pod.spec().node_name()) + " Not Found");
       continue;
     }
     std::string_view zone = node ? sdk::meta::Labels(node->root()).Get(kZoneLabel).AsString() : std::string_view();
@@ -86,53 +80,33 @@ WantedEndpoints EndpointSliceController::Wanted(const Service& service, bool& co
 }
 
 Task<Result<sdk::ReconcileOutcome>> EndpointSliceController::Reconcile(std::string key) {
-  if (!own_writes_.Seen(key)) co_return sdk::ReconcileOutcome{kRecheck};
-  sdk::Object<Service> service = sdk::Lister<Service>(services_).GetByKey(key);
-  if (!service) {
+  if (!services_.Get(key)) {
     // Its slices are its dependents, and go with it.
-    own_writes_.Forget(key);
+    slices_.Forget(key);
+    trigger_times_.Forget(key);
     co_return sdk::ReconcileOutcome();
   }
-  bool selects = service->spec().type() != "ExternalName" && !service->spec().selector().empty();
-  if (!selects || sdk::meta::IsDeleting(service->Raw())) co_return sdk::ReconcileOutcome();
-  std::vector<object::DocumentPtr> slices = slices_.ByIndex(kServiceIndex, key);
+  auto check = slices_.IsUpToDate(key);
+  CO_TRY_ASSIGN(bool up_to_date, co_await check);
+  if (!up_to_date) co_return sdk::ReconcileOutcome{kRecheck};
+  sdk::Object<Service> service(services_.Get(key));
+  if (!service || service->spec().type() == "ExternalName" || service->spec().selector().empty()) co_return sdk::ReconcileOutcome();
+  std::vector<object::DocumentPtr> slices = slices_.Of(key);
   std::erase_if(slices, [](const object::DocumentPtr& slice) { return sdk::meta::IsDeleting(slice->root()); });
-  bool complete = true;
-  WantedEndpoints wanted = Wanted(*service, complete);
-  auto write = Write(key, PlanSlices(*service, slices, wanted, AddressTypes(*service)));
+  std::vector<object::DocumentPtr> pods = PodsSelected(pods_, *service);
+  std::string changed = trigger_times_.Next(key, *service, pods);
+  std::vector<std::string> faults;
+  SlicePlan plan = PlanSlices(*service, slices, Wanted(*service, pods, faults), AddressTypes(*service), changed);
+  // The garbage collector removes what this would make again.
+  if (sdk::meta::IsDeleting(service->Raw())) plan.create.clear();
+  auto write = slices_.Write(key, std::move(plan));
   Result<void> written = co_await write;
-  if (!written) {
-    if (!written.error().IsConflict()) {
-      events_.Record(Service::SchemaKind(), service->Raw(), "Warning", "FailedToUpdateEndpointSlices",
-                     "Error updating Endpoint Slices for Service " + key + ": " + written.error().message());
-    }
-    co_return Fail(written.error());
-  }
-  if (!complete) co_return sdk::ReconcileOutcome{kRecheck};
-  co_return sdk::ReconcileOutcome();
-}
-
-Task<Result<void>> EndpointSliceController::Write(std::string key, SlicePlan plan) {
-  for (const object::DocumentPtr& slice : plan.create) {
-    auto create = client_.Create<EndpointSlice>(std::string(sdk::meta::Namespace(slice->root())), sdk::Object<EndpointSlice>(slice));
-    Result<sdk::Object<EndpointSlice>> created = co_await create;
-    if (!created && IsNamespaceTerminating(created.error())) co_return Done();
-    if (!created) co_return Fail(created.error());
-    own_writes_.Wrote(key, slices_, (*created)->metadata().resource_version());
-  }
-  for (const object::DocumentPtr& slice : plan.update) {
-    auto update = client_.Update<EndpointSlice>(sdk::Object<EndpointSlice>(slice));
-    CO_TRY_ASSIGN(sdk::Object<EndpointSlice> updated, co_await update);
-    own_writes_.Wrote(key, slices_, updated->metadata().resource_version());
-  }
-  for (const object::DocumentPtr& slice : plan.remove) {
-    sdk::DeleteOptions options;
-    options.precondition_uid = sdk::meta::Uid(slice->root());
-    auto deletion = client_.Delete<EndpointSlice>(std::string(sdk::meta::Namespace(slice->root())), std::string(sdk::meta::Name(slice->root())), options);
-    Result<void> deleted = co_await deletion;
-    if (!deleted && !deleted.error().IsNotFound() && !deleted.error().IsConflict()) co_return deleted;
-  }
-  co_return Done();
+  if (!written) faults.push_back(written.error().message());
+  if (faults.empty()) co_return sdk::ReconcileOutcome();
+  std::string message = AggregateText(faults);
+  events_.Record(Service::SchemaKind(), service->Raw(), "Warning", "FailedToUpdateEndpointSlices",
+                 "Error updating Endpoint Slices for Service " + key + ": " + message);
+  co_return Fail(written ? SystemError(std::move(message)) : written.error());
 }
 
 }  // namespace homeostat::controllers

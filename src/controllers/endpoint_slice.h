@@ -2,7 +2,8 @@
 #pragma once
 
 #include "controllers/endpoint_plan.h"
-#include "controllers/expectations.h"
+#include "controllers/kept_slices.h"
+#include "controllers/trigger_times.h"
 #include "homeostat/sdk/controller.h"
 
 namespace homeostat::controllers {
@@ -10,6 +11,8 @@ namespace homeostat::controllers {
 // Services by namespace that select what changed: for controllers that follow the pods behind Services. Both documents of
 // the change are looked at, so that a Service hears of a pod that it no longer selects, too.
 std::vector<std::string> ServicesSelecting(const sdk::Informer& services, const sdk::Change& change);
+// The pods that the Service selects.
+std::vector<object::DocumentPtr> PodsSelected(const sdk::Informer& pods, const api::core::v1::Service& service);
 
 struct EndpointSliceOptions {
   int workers = 5;
@@ -24,18 +27,18 @@ class EndpointSliceController {
 
  private:
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
-  // What the Service's slices shall hold; nullopt if a pod's node is not known yet, so that its zone isn't either.
-  WantedEndpoints Wanted(const api::core::v1::Service& service, bool& complete) const;
-  Task<Result<void>> Write(std::string key, SlicePlan plan);
+  // What the Service's slices shall hold, of the pods that it selects. `skipped` tells of pods whose node is not known, so that
+  // their zone isn't either.
+  WantedEndpoints Wanted(const api::core::v1::Service& service, const std::vector<object::DocumentPtr>& pods,
+                         std::vector<std::string>& skipped) const;
 
-  Runtime& runtime_;
   sdk::Client client_;
   sdk::Informer& services_;
   sdk::Informer& pods_;
-  sdk::Informer& slices_;
   sdk::Informer& nodes_;
   sdk::EventRecorder events_;
-  OwnWrites own_writes_;
+  KeptSlices slices_;
+  TriggerTimes trigger_times_;
   sdk::Controller controller_;
 };
 

@@ -2,7 +2,7 @@
 // by hand.
 #pragma once
 
-#include "controllers/expectations.h"
+#include "controllers/kept_slices.h"
 #include "controllers/mirror_plan.h"
 #include "homeostat/sdk/controller.h"
 
@@ -17,14 +17,12 @@ class EndpointSliceMirroringController {
 
  private:
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string key);
-  Task<Result<void>> Write(std::string key, MirrorPlan plan);
 
   sdk::Client client_;
   sdk::Informer& endpoints_;
   sdk::Informer& services_;
-  sdk::Informer& slices_;
   sdk::EventRecorder events_;
-  OwnWrites own_writes_;
+  KeptSlices slices_;
   sdk::Controller controller_;
 };
 

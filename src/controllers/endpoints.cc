@@ -10,7 +10,6 @@
 #include "controllers/endpoint_slice.h"
 #include "controllers/pods.h"
 #include "homeostat/api/core/v1_builders.h"
-#include "homeostat/object/selectors.h"
 
 namespace homeostat::controllers {
 
@@ -35,13 +34,12 @@ struct Address {
 using Subsets = std::map<std::vector<PlannedPort>, std::vector<Address>>;
 
 Subsets SubsetsOf(const Service& service, const std::vector<object::DocumentPtr>& pods) {
-  auto selector = object::LabelSelector::FromMap(service.spec().selector().Raw());
   bool publish = service.spec().publish_not_ready_addresses();
   std::string type = AddressTypes(service).front();
   Subsets subsets;
   for (const object::DocumentPtr& document : pods) {
     Pod pod(document->root());
-    if (!selector.Matches(sdk::meta::Labels(pod.Raw())) || !BelongsInEndpoints(pod, publish)) continue;
+    if (!BelongsInEndpoints(pod, publish)) continue;
     std::string ip = AddressOf(pod, type);
     std::vector<PlannedPort> ports = PortsOf(service, pod);
     bool without_ports = service.spec().ports().empty() && service.spec().cluster_ip() == "None";
@@ -96,15 +94,20 @@ EndpointsController::EndpointsController(Runtime& runtime, sdk::Client client, s
       services_(informers.For<Service>()),
       pods_(informers.For<Pod>()),
       endpoints_(informers.For<Endpoints>()),
+      events_(runtime, client_, "endpoint-controller"),
       controller_(runtime,
                   {.name = "endpoint", .workers = options.workers, .backoff = {.base = std::chrono::seconds(1)}, .log = client_.options().log},
                   [this](std::string key) { return Reconcile(std::move(key)); }) {
+  services_.AddHandler([this](const sdk::Change& change) {
+    if (!change.current) without_service_.insert(sdk::meta::Key(change.previous->root()));
+  });
   controller_.Watch(services_);
   controller_.Watch(endpoints_);
   controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return ServicesSelecting(services_, change); });
 }
 
-object::DocumentPtr EndpointsController::Wanted(const Service& service, const object::DocumentPtr& current) const {
+object::DocumentPtr EndpointsController::Wanted(const Service& service, const std::vector<object::DocumentPtr>& pods,
+                                                const object::DocumentPtr& current, std::string_view changed) const {
   EndpointsBuilder endpoints;
   if (current) endpoints = EndpointsBuilder(schema::Subtree(current));
   auto metadata = endpoints.mutable_metadata();
@@ -113,7 +116,8 @@ object::DocumentPtr EndpointsController::Wanted(const Service& service, const ob
   metadata.erase_labels(kHeadlessLabel);
   if (!HasClusterAddress(service)) metadata.set_labels(kHeadlessLabel, "");
   metadata.set_labels(kManagedBy, kManager);
-  Subsets subsets = SubsetsOf(service, pods_.List(service.metadata().namespace_()));
+  SetTriggerTime(metadata, changed);
+  Subsets subsets = SubsetsOf(service, pods);
   if (Truncate(subsets)) {
     metadata.set_annotations(kOverCapacity, "truncated");
   } else if (metadata.View().annotations().contains(kOverCapacity)) {
@@ -124,35 +128,50 @@ object::DocumentPtr EndpointsController::Wanted(const Service& service, const ob
   return endpoints.Freeze();
 }
 
-Task<Result<sdk::ReconcileOutcome>> EndpointsController::Reconcile(std::string key) {
-  if (!own_writes_.Seen(key)) co_return sdk::ReconcileOutcome{kRecheck};
-  sdk::Object<Service> service = sdk::Lister<Service>(services_).GetByKey(key);
+Task<Result<sdk::ReconcileOutcome>> EndpointsController::Remove(std::string key) {
+  own_writes_.Forget(key);
+  trigger_times_.Forget(key);
   object::DocumentPtr current = endpoints_.Get(key);
-  auto [ns, name] = sdk::SplitKey(key);
-  if (!service) {
-    own_writes_.Forget(key);
-    // What this controller made has no owner: it goes by its label.
-    bool ours = current && sdk::meta::Labels(current->root()).Get(kManagedBy).AsString() == kManager;
-    if (!ours) co_return sdk::ReconcileOutcome();
+  // Endpoints by hand go too, when their Service does; those that never had one stay. Of what went while nobody looked, the label
+  // tells.
+  bool ours = current && sdk::meta::Labels(current->root()).Get(kManagedBy).AsString() == kManager;
+  if (ours || (current && without_service_.contains(key))) {
+    auto [ns, name] = sdk::SplitKey(key);
     sdk::DeleteOptions options;
     options.precondition_uid = sdk::meta::Uid(current->root());
     auto deletion = client_.Delete<Endpoints>(ns, name, options);
     Result<void> deleted = co_await deletion;
     if (!deleted && !deleted.error().IsNotFound() && !deleted.error().IsConflict()) co_return Fail(deleted.error());
-    co_return sdk::ReconcileOutcome();
   }
-  if (service->spec().type() == "ExternalName" || service->spec().selector().empty()) co_return sdk::ReconcileOutcome();
-  sdk::Object<Endpoints> wanted(Wanted(*service, current));
-  bool same = current && object::Equal(current->root().Get("subsets"), wanted->Raw().Get("subsets")) &&
-              object::Equal(sdk::meta::Labels(current->root()), sdk::meta::Labels(wanted->Raw())) &&
-              object::Equal(sdk::meta::Annotations(current->root()), sdk::meta::Annotations(wanted->Raw()));
-  if (same) co_return sdk::ReconcileOutcome();
-  auto write = current ? client_.Update<Endpoints>(wanted) : client_.Create<Endpoints>(ns, wanted);
-  Result<sdk::Object<Endpoints>> written = co_await write;
-  if (!written && IsNamespaceTerminating(written.error())) co_return sdk::ReconcileOutcome();
-  if (!written) co_return Fail(written.error());
-  own_writes_.Wrote(key, endpoints_, (*written)->metadata().resource_version());
+  without_service_.erase(key);
   co_return sdk::ReconcileOutcome();
+}
+
+Task<Result<sdk::ReconcileOutcome>> EndpointsController::Reconcile(std::string key) {
+  if (!services_.Get(key)) {
+    auto remove = Remove(key);
+    co_return co_await remove;
+  }
+  without_service_.erase(key);
+  auto check = own_writes_.IsUpToDate(key, std::string(sdk::SplitKey(key).first), client_);
+  CO_TRY_ASSIGN(bool up_to_date, co_await check);
+  if (!up_to_date) co_return sdk::ReconcileOutcome{kRecheck};
+  sdk::Object<Service> service(services_.Get(key));
+  if (!service || service->spec().type() == "ExternalName" || service->spec().selector().empty()) co_return sdk::ReconcileOutcome();
+  object::DocumentPtr current = endpoints_.Get(key);
+  std::vector<object::DocumentPtr> pods = PodsSelected(pods_, *service);
+  sdk::Object<Endpoints> wanted(Wanted(*service, pods, current, trigger_times_.Next(key, *service, pods)));
+  auto is_truncated = [](const object::DocumentPtr& endpoints) { return sdk::meta::Annotations(endpoints->root()).Get(kOverCapacity).AsString() == "truncated"; };
+  bool same = current && object::Equal(current->root().Get("subsets"), wanted->Raw().Get("subsets")) &&
+              object::Equal(sdk::meta::Labels(current->root()), sdk::meta::Labels(wanted->Raw())) && is_truncated(current) == is_truncated(wanted.document());
+  if (same) co_return sdk::ReconcileOutcome();
+  auto write = current ? client_.Update<Endpoints>(wanted) : client_.Create<Endpoints>(std::string(service->metadata().namespace_()), wanted);
+  Result<sdk::Object<Endpoints>> written = co_await write;
+  own_writes_.Note(key, endpoints_, written);
+  if (written || (!current && IsNamespaceTerminating(written.error()))) co_return sdk::ReconcileOutcome();
+  events_.Record(Endpoints::SchemaKind(), wanted->Raw(), "Warning", current ? "FailedToUpdateEndpoint" : "FailedToCreateEndpoint",
+                 (current ? "Failed to update endpoint " : "Failed to create endpoint for service ") + key + ": " + written.error().message());
+  co_return Fail(written.error());
 }
 
 }  // namespace homeostat::controllers

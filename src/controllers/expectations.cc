@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace homeostat::controllers {
-namespace {
-
-constexpr Duration kTimeout = std::chrono::minutes(5);
-
-}  // namespace
 
 void Expectations::Expect(const std::string& key, int creations, std::set<std::string> deletions, MonotonicTime now) {
   Entry& entry = entries_[key];
@@ -32,7 +27,7 @@ bool Expectations::Satisfied(const std::string& key) const {
 }
 
 bool Expectations::InDoubt(const std::string& key, MonotonicTime now) const {
-  return !Satisfied(key) && now - entries_.at(key).since > kTimeout;
+  return !Satisfied(key) && now - entries_.at(key).since > kDoubtExpectations;
 }
 
 OwnWrites::Entry& OwnWrites::EntryOf(const std::string& key, const sdk::Informer& informer) {

@@ -1,7 +1,7 @@
 // What a controller still has to see of its own writes before it may act again.
 //
 // Expectations: how many of its creations, and which of its deletions, the watch has not shown yet. They end by being seen;
-// after five minutes they are in doubt.
+// after kDoubtExpectations they are in doubt.
 // OwnWrites: which versions it has written. An informer that has not reached them shows the past: acting on it would do the
 // same again, however long it takes. What is in doubt (a write without an answer, an expectation that was not met) is settled
 // by asking the server for its version now, and waiting until the informer has reached that: then it shows whatever became
@@ -22,8 +22,9 @@ namespace homeostat::controllers {
 
 // What waits for its own writes to be shown is woken by them; it looks again after so long in case that they never are.
 inline constexpr Duration kRecheck = std::chrono::seconds(1);
-// The same for who waits to see what he expects: a moment after that is in doubt.
-inline constexpr Duration kRecheckExpectations = std::chrono::seconds(301);
+// After so long what is expected is in doubt; who waits for it looks again a moment later.
+inline constexpr Duration kDoubtExpectations = std::chrono::minutes(5);
+inline constexpr Duration kRecheckExpectations = kDoubtExpectations + std::chrono::seconds(1);
 
 class Expectations {
  public:

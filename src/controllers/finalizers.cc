@@ -1,11 +1,16 @@
 #include "controllers/finalizers.h"
 
 #include <algorithm>
-#include <string>
 
 #include "homeostat/object/json.h"
 
 namespace homeostat::controllers {
+
+void AppendMember(std::string& json, std::string_view name, std::string_view text) {
+  object::AppendJsonString(json, name);
+  json += ':';
+  object::AppendJsonString(json, text);
+}
 
 Bytes DropFinalizerPatch(std::string_view finalizer) {
   std::string patch = R"({"metadata":{"$deleteFromPrimitiveList/finalizers":[)";

@@ -1,6 +1,7 @@
-// Finalizers of any object: put on and taken off.
+// Parts of patches that controllers write themselves, and finalizers of any object: put on and taken off.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "homeostat/base/bytes.h"
@@ -8,6 +9,9 @@
 #include "homeostat/schema/editor.h"
 
 namespace homeostat::controllers {
+
+// "name":"text", as JSON has it.
+void AppendMember(std::string& json, std::string_view name, std::string_view text);
 
 bool HasFinalizer(const object::Value& object, std::string_view finalizer);
 // A strategic merge patch that takes one off.

@@ -37,12 +37,6 @@ std::vector<std::string> UidsOf(const std::vector<OwnerReference>& owners) {
   return uids;
 }
 
-void AppendMember(std::string& json, std::string_view name, std::string_view text) {
-  object::AppendJsonString(json, name);
-  json += ':';
-  object::AppendJsonString(json, text);
-}
-
 // Gone, or another object of that name.
 bool IsGone(const Status& status) { return status.IsNotFound() || status.reason() == "Invalid"; }
 
@@ -90,7 +84,7 @@ void GarbageCollector::Follow(const schema::Kind& kind, bool served) {
   }
   sdk::InformerOptions options;
   options.metadata_only = true;
-  options.managed_fields = false;
+  options.identities_only = true;  // the graph has what is needed of them
   auto informer = std::make_unique<sdk::Informer>(runtime_, client_, kind, std::move(options));
   informer->AddHandler([this, &kind](const sdk::Change& change) { Observe(kind, change); });
   informer->Start();
@@ -109,16 +103,16 @@ const schema::Kind* GarbageCollector::KindOf(const OwnerReference& owner) const 
 }
 
 void GarbageCollector::Gone(const std::string& uid) {
-  const GraphNode* node = graph_.Find(uid);
-  if (node != nullptr && !graph_.DependentsOf(uid).empty()) absent_.Add(uid, node->ns);
+  const std::optional<GraphNode> node = graph_.Find(uid);
+  if (node && !graph_.DependentsOf(uid).empty()) absent_.Add(uid, node->ns);
   rechecks_.erase(uid);
   Enqueue(graph_.Forget(uid));
 }
 
 Task<Result<sdk::ReconcileOutcome>> GarbageCollector::Reconcile(std::string uid) {
-  const GraphNode* found = graph_.Find(uid);
-  if (found == nullptr) co_return sdk::ReconcileOutcome();
-  GraphNode node = *found;
+  std::optional<GraphNode> found = graph_.Find(uid);
+  if (!found) co_return sdk::ReconcileOutcome();
+  GraphNode node = *std::move(found);
   bool waits = node.WaitsForDependents() || node.WaitsForOrphaning();
   if (!waits && (node.deleting || node.owners.empty())) co_return sdk::ReconcileOutcome();
   auto refresh = Refresh(node);
@@ -191,8 +185,8 @@ Task<Result<void>> GarbageCollector::Orphan(GraphNode node, object::DocumentPtr 
   auto find = LiveDependents(node);
   CO_TRY_ASSIGN(std::vector<GraphNode> dependents, co_await find);
   for (const std::string& uid : graph_.DependentsOf(node.uid)) {
-    const GraphNode* known = graph_.Find(uid);
-    if (known != nullptr && std::ranges::find(dependents, uid, &GraphNode::uid) == dependents.end()) dependents.push_back(*known);
+    std::optional<GraphNode> known = graph_.Find(uid);
+    if (known && std::ranges::find(dependents, uid, &GraphNode::uid) == dependents.end()) dependents.push_back(*std::move(known));
   }
   std::vector<Step> releases;
   for (const GraphNode& dependent : dependents) releases.push_back(RemoveReferences(dependent, {node.uid}));
@@ -268,8 +262,8 @@ Task<Result<bool>> GarbageCollector::Collect(GraphNode node, object::DocumentPtr
   std::vector<std::string> dependents = graph_.DependentsOf(node.uid);
   bool in_foreground = !owners.waiting.empty() && !dependents.empty();
   bool in_circle = in_foreground && std::ranges::any_of(dependents, [&](const std::string& uid) {
-    const GraphNode* dependent = graph_.Find(uid);
-    return dependent != nullptr && dependent->WaitsForDependents();
+    const std::optional<GraphNode> dependent = graph_.Find(uid);
+    return dependent && dependent->WaitsForDependents();
   });
   if (in_circle) {
     // It would wait for what waits for it: its owners need no longer wait for it.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/go_selector.h"
+#include "controllers/metrics_api.h"
+#include "homeostat/base/go_text.h"
 #include "homeostat/base/text.h"
 #include "homeostat/object/quantity.h"
 #include "homeostat/object/selectors.h"
@@ -13,26 +16,14 @@ namespace homeostat::controllers {
 
 using api::autoscaling::v2::HorizontalPodAutoscaler;
 using api::autoscaling::v2::HorizontalPodAutoscalerBuilder;
+using api::autoscaling::v2::MetricSpec;
 using api::core::v1::Pod;
 
 namespace {
 
+constexpr int kRescaleAttempts = 5;             // where somebody else changes the scale meanwhile
+constexpr Duration kRescalePause = std::chrono::milliseconds(10);
 constexpr std::string_view kActive = "ScalingActive", kAble = "AbleToScale", kLimited = "ScalingLimited";
-
-// Percent-encoded for a query.
-std::string Escaped(std::string_view text) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string escaped;
-  for (unsigned char c : text) {
-    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-    if (plain) {
-      escaped.push_back(static_cast<char>(c));
-    } else {
-      escaped += {'%', kDigits[c >> 4], kDigits[c & 15]};
-    }
-  }
-  return escaped;
-}
 
 std::string AverageText(std::string_view resource, int64_t milli) {
   auto format = resource == "memory" ? object::Quantity::Format::kBinarySI : object::Quantity::Format::kDecimalSI;
@@ -45,6 +36,12 @@ void ShowValue(ValueBuilder current, std::string_view resource, const Proposal& 
   current.set_average_value(AverageText(resource, proposal.average));
 }
 
+template <class ValueBuilder>
+void ShowUsage(ValueBuilder current, const Proposal& proposal, bool share) {
+  if (share) current.set_average_value(AverageText({}, proposal.average));
+  else current.set_value(AverageText({}, proposal.average));
+}
+
 std::string_view FailureReason(std::string_view type) {
   if (type == "Resource") return "FailedGetResourceMetric";
   if (type == "ContainerResource") return "FailedGetContainerResourceMetric";
@@ -52,6 +49,31 @@ std::string_view FailureReason(std::string_view type) {
   if (type == "Object") return "FailedGetObjectMetric";
   if (type == "External") return "FailedGetExternalMetric";
   return "InvalidMetricSourceType";
+}
+
+// The target is a share per pod, not a total.
+bool IsShare(const MetricSpec& metric) {
+  if (metric.type() == "Object") return metric.object().target().type() == "AverageValue";
+  return metric.external().target().has_average_value();
+}
+
+// What stands before an error of the metric where several are told of.
+std::string FailureContext(const MetricSpec& metric) {
+  std::string type(metric.type());
+  if (type == "Resource") return "failed to get " + std::string(metric.resource().name()) + " resource metric value";
+  if (type == "ContainerResource") return "failed to get " + std::string(metric.container_resource().container()) + " container metric value";
+  if (type == "Pods") return "failed to get pods metric value";
+  if (type == "Object") {
+    std::string share = IsShare(metric) ? ": failed to get " + std::string(metric.object().metric().name()) + " object metric" : std::string();
+    return "failed to get object metric value" + share;
+  }
+  std::string name(metric.external().metric().name());
+  return "failed to get " + name + " external metric value: failed to get " + (IsShare(metric) ? name + " external metric" : "external metric " + name);
+}
+
+std::string SelectorText(const object::Value& selector) {
+  auto parsed = object::LabelSelector::FromLabelSelector(selector);
+  return parsed ? parsed->ToString() : std::string();
 }
 
 }  // namespace
@@ -96,6 +118,7 @@ Task<Result<sdk::ReconcileOutcome>> HorizontalPodAutoscalerController::Reconcile
   Scaler scaler(scalers_.Get(key));
   if (!scaler) {
     histories_.erase(key);
+    selectors_.erase(key);
     co_return sdk::ReconcileOutcome();
   }
   Look look{key, scaler, HorizontalPodAutoscalerBuilder(schema::Subtree(scaler.document()))};
@@ -174,11 +197,7 @@ Task<Result<int32_t>> HorizontalPodAutoscalerController::Decide(Look& look, cons
 }
 
 Task<Result<HorizontalPodAutoscalerController::Measured>> HorizontalPodAutoscalerController::MeasureAll(Look& look, const ScaleTarget& target) {
-  if (target.selector().empty()) {
-    Tell(look, "Warning", "SelectorRequired", "selector is required");
-    SetCondition(look, kActive, false, "InvalidSelector", "the HPA target's scale is missing a selector");
-    co_return Fail(SystemError("selector is required"));
-  }
+  CO_TRY(CheckSelector(look, target));
   auto metrics = look.scaler->spec().metrics();
   Measured best;
   std::optional<Status> fault;
@@ -193,15 +212,12 @@ Task<Result<HorizontalPodAutoscalerController::Measured>> HorizontalPodAutoscale
     }
     std::string reason(FailureReason(metrics[i].type()));
     Tell(look, "Warning", reason, one.error().message());
+    look.next.mutable_status().add_current_metrics();   // in its place, without a type
     ++faults;
     if (fault) continue;
     fault_reason = reason;
     fault_message = "the HPA was unable to compute the replica count: " + one.error().message();
-    std::string what = metrics[i].type() == "Resource" ? std::string(metrics[i].resource().name()) + " resource"
-                       : metrics[i].type() == "ContainerResource" ? std::string(metrics[i].container_resource().container()) + " container"
-                       : metrics[i].type() == "Pods" ? "pods"
-                       : metrics[i].type() == "Object" ? "object" : std::string(metrics[i].external().metric().name()) + " external";
-    fault = one.error().WithContext("failed to get " + what + " metric value");
+    fault = one.error().WithContext(FailureContext(metrics[i]));
   }
   if (fault) fault = fault->WithContext("invalid metrics (" + std::to_string(faults) + " invalid out of " + std::to_string(metrics.size()) + "), first error is");
   // With some metrics missing it may grow, but not shrink.
@@ -211,6 +227,34 @@ Task<Result<HorizontalPodAutoscalerController::Measured>> HorizontalPodAutoscale
   }
   SetCondition(look, kActive, true, "ValidMetricFound", "the HPA was able to successfully calculate a replica count from " + best.name);
   co_return best;
+}
+
+Result<void> HorizontalPodAutoscalerController::CheckSelector(Look& look, const ScaleTarget& target) {
+  auto refuse = [&](std::string_view reason, std::string_view event, std::string message, std::string condition) {
+    Tell(look, "Warning", event, message);
+    SetCondition(look, kActive, false, reason, std::move(condition));
+    return Fail(SystemError(std::move(message)));
+  };
+  std::string text(target.selector());
+  if (text.empty()) return refuse("InvalidSelector", "SelectorRequired", "selector is required", "the HPA target's scale is missing a selector");
+  auto selector = object::LabelSelector::Parse(text);
+  if (!selector) {
+    std::string message = "couldn't convert selector into a corresponding internal selector object: " + selector.error().message();
+    return refuse("InvalidSelector", "InvalidSelector", message, message);
+  }
+  selectors_[look.key] = *selector;
+  std::erase_if(selectors_, [&](const auto& known) { return !scalers_.Get(known.first); });
+  std::string ns(look.scaler->metadata().namespace_()), prefix = ns + "/";
+  std::vector<std::string> selecting;
+  for (auto other = selectors_.lower_bound(prefix); other != selectors_.end() && other->first.starts_with(prefix); ++other) {
+    bool shares = std::ranges::any_of(pods_.List(ns), [&](const object::DocumentPtr& pod) {
+      return selector->Matches(sdk::meta::Labels(pod->root())) && other->second.Matches(sdk::meta::Labels(pod->root()));
+    });
+    if (shares) selecting.push_back("{" + other->first.substr(prefix.size()) + " " + ns + "}");
+  }
+  if (selecting.size() <= 1) return {};
+  std::string message = "pods by selector " + text + " are controlled by multiple HPAs: [" + JoinTexts(selecting, " ") + "]";
+  return refuse("AmbiguousSelector", "AmbiguousSelector", message, message);
 }
 
 Result<MetricView> HorizontalPodAutoscalerController::ViewOf(const Look& look, const ScaleTarget& target) const {
@@ -247,22 +291,35 @@ Task<Result<HorizontalPodAutoscalerController::Measured>> HorizontalPodAutoscale
     co_return Measured{proposal.replicas, resource + (proposal.utilization ? " container resource utilization (percentage of request)" : " resource")};
   }
   if (type == "Pods") {
-    std::string name(metric.pods().metric().name());
-    auto wanted = object::Quantity::Parse(metric.pods().target().average_value());
-    if (!wanted) co_return Fail(wanted.error());
-    auto measure = MeasurePods(look, target, name, wanted->MilliValue());
+    auto measure = MeasurePods(look, target, metric.pods());
     CO_TRY_ASSIGN(Proposal proposal, co_await measure);
     auto shown = look.next.mutable_status().add_current_metrics();
     auto to = shown.set_type(type).mutable_pods();
-    to.mutable_metric().set_name(name);
+    to.mutable_metric().set_name(metric.pods().metric().name());
     ShowValue(to.mutable_current(), {}, proposal);
-    co_return Measured{proposal.replicas, "pods metric " + name};
+    co_return Measured{proposal.replicas, "pods metric " + std::string(metric.pods().metric().name())};
   }
   if (type == "Object") {
-    co_return Fail(SystemError("unable to get metric " + std::string(metric.object().metric().name()) + ": metrics of objects are not read by this controller"));
+    auto source = metric.object();
+    auto measure = MeasureObject(look, target, source, IsShare(metric));
+    CO_TRY_ASSIGN(Proposal proposal, co_await measure);
+    auto shown = look.next.mutable_status().add_current_metrics();
+    auto to = shown.set_type(type).mutable_object();
+    to.set_described_object(schema::Subtree(source.described_object())).set_metric(schema::Subtree(source.metric()));
+    ShowUsage(to.mutable_current(), proposal, IsShare(metric));
+    std::string name(source.metric().name());
+    co_return Measured{proposal.replicas, IsShare(metric) ? "external metric " + name + "(" + GoSelectorText(source.metric().selector().Raw()) + ")"
+                                                          : std::string(source.described_object().kind()) + " metric " + name};
   }
   if (type == "External") {
-    co_return Fail(SystemError("unable to get external metric " + std::string(metric.external().metric().name()) + ": external metrics are not read by this controller"));
+    auto source = metric.external();
+    auto measure = MeasureExternal(look, target, source, IsShare(metric));
+    CO_TRY_ASSIGN(Proposal proposal, co_await measure);
+    auto shown = look.next.mutable_status().add_current_metrics();
+    auto to = shown.set_type(type).mutable_external();
+    to.set_metric(schema::Subtree(source.metric()));
+    ShowUsage(to.mutable_current(), proposal, IsShare(metric));
+    co_return Measured{proposal.replicas, "external metric " + std::string(source.metric().name()) + "(" + GoSelectorText(source.metric().selector().Raw()) + ")"};
   }
   co_return Fail(SystemError("unknown metric source type " + GoQuote(type)));
 }
@@ -277,17 +334,10 @@ Task<Result<Proposal>> HorizontalPodAutoscalerController::MeasureResource(Look& 
   CO_TRY_ASSIGN(MetricView view, ViewOf(look, target));
   view.resource = resource;
   view.container = container;
-  auto get = GetJson(client_, "/apis/metrics.k8s.io/v1beta1/namespaces/" + std::string(look.scaler->metadata().namespace_()) + "/pods",
-                     "labelSelector=" + Escaped(target.selector()));
-  Result<object::DocumentPtr> list = co_await get;
-  if (!list) {
-    std::string why = list.error().IsNotFound() ? "the server could not find the requested resource (get pods.metrics.k8s.io)" : list.error().message();
-    co_return Fail(SystemError(what + ": unable to get metrics for resource " + resource + ": unable to fetch metrics from resource metrics API: " + why));
-  }
-  if ((*list)->root().Get("items").empty()) {
-    co_return Fail(SystemError(what + ": unable to get metrics for resource " + resource + ": no metrics returned from resource metrics API"));
-  }
-  view.metrics = ReadPodMetrics((*list)->root(), resource, container);
+  auto ask = AskResourceMetrics(client_, std::string(look.scaler->metadata().namespace_()), std::string(target.selector()), resource, container);
+  Result<PodMetrics> metrics = co_await ask;
+  if (!metrics) co_return Fail(metrics.error().WithContext("unable to get metrics for resource " + resource).WithContext(what));
+  view.metrics = *std::move(metrics);
   Result<Proposal> proposal;
   if (average) {
     CO_TRY_ASSIGN(object::Quantity value, object::Quantity::Parse(wanted.average_value()));
@@ -299,24 +349,70 @@ Task<Result<Proposal>> HorizontalPodAutoscalerController::MeasureResource(Look& 
   co_return proposal;
 }
 
-Task<Result<Proposal>> HorizontalPodAutoscalerController::MeasurePods(Look& look, const ScaleTarget& target, std::string metric, int64_t wanted) {
+Task<Result<Proposal>> HorizontalPodAutoscalerController::MeasurePods(const Look& look, const ScaleTarget& target,
+                                                                      api::autoscaling::v2::PodsMetricSource metric) {
   CO_TRY_ASSIGN(MetricView view, ViewOf(look, target));
-  auto get = GetJson(client_, "/apis/custom.metrics.k8s.io/v1beta2/namespaces/" + std::string(look.scaler->metadata().namespace_()) + "/pods/*/" + metric,
-                     "labelSelector=" + Escaped(target.selector()));
-  Result<object::DocumentPtr> list = co_await get;
-  if (!list) co_return Fail(list.error().WithContext("unable to get metric " + metric + ": unable to fetch metrics from custom metrics API"));
-  for (const object::Value& item : (*list)->root().Get("items").items()) {
-    auto value = object::Quantity::Parse(item.Get("value").AsString());
-    if (value) view.metrics[std::string(item.Path({"describedObject", "name"}).AsString())].value = value->MilliValue();
+  CO_TRY_ASSIGN(object::Quantity wanted, object::Quantity::Parse(metric.target().average_value()));
+  std::string name(metric.metric().name());
+  auto ask = AskPodMetric(client_, std::string(look.scaler->metadata().namespace_()), std::string(target.selector()), name,
+                          SelectorText(metric.metric().selector().Raw()));
+  Result<PodMetrics> metrics = co_await ask;
+  if (!metrics) co_return Fail(metrics.error().WithContext("unable to get metric " + name));
+  view.metrics = *std::move(metrics);
+  co_return ForAverage(view, wanted.MilliValue());
+}
+
+Result<Proposal> HorizontalPodAutoscalerController::ForUsage(const Look& look, const ScaleTarget& target, api::autoscaling::v2::MetricTarget wanted,
+                                                             bool share, int64_t usage) const {
+  TRY_ASSIGN(object::Quantity quantity, object::Quantity::Parse(share ? wanted.average_value() : wanted.value()));
+  if (share) return ForShare(TolerancesOf(*look.scaler), usage, quantity.MilliValue(), target.current());
+  TRY_ASSIGN(MetricView view, ViewOf(look, target));
+  return ForTotal(view, usage, quantity.MilliValue());
+}
+
+Task<Result<Proposal>> HorizontalPodAutoscalerController::MeasureObject(const Look& look, const ScaleTarget& target,
+                                                                        api::autoscaling::v2::ObjectMetricSource metric, bool share) {
+  if (share ? !metric.target().has_average_value() : !metric.target().has_value()) {
+    co_return Fail(SystemError("invalid object metric source: neither a value target nor an average value target was set"));
   }
-  if (view.metrics.empty()) co_return Fail(SystemError("unable to get metric " + metric + ": no metrics returned from custom metrics API"));
-  co_return ForAverage(view, wanted);
+  std::string ns(look.scaler->metadata().namespace_()), name(metric.metric().name());
+  auto reference = metric.described_object();
+  DescribedObject object{std::string(reference.api_version()), std::string(reference.kind()), std::string(reference.name())};
+  auto ask = AskObjectMetric(client_, ns, object, name, SelectorText(metric.metric().selector().Raw()));
+  Result<int64_t> usage = co_await ask;
+  if (!usage) {
+    co_return Fail(SystemError("unable to get metric " + name + ": " + usage.error().message() + " on " + object.kind + " " + ns + "/" + object.name));
+  }
+  co_return ForUsage(look, target, metric.target(), share, *usage);
+}
+
+Task<Result<Proposal>> HorizontalPodAutoscalerController::MeasureExternal(const Look& look, const ScaleTarget& target,
+                                                                          api::autoscaling::v2::ExternalMetricSource metric, bool share) {
+  if (share ? !metric.target().has_average_value() : !metric.target().has_value()) {
+    co_return Fail(SystemError("invalid external metric source: neither a value target nor an average value target was set"));
+  }
+  std::string ns(look.scaler->metadata().namespace_()), name(metric.metric().name());
+  auto ask = AskExternalMetric(client_, ns, name, SelectorText(metric.metric().selector().Raw()));
+  Result<int64_t> usage = co_await ask;
+  if (!usage) {
+    co_return Fail(SystemError("unable to get external metric " + ns + "/" + name + "/" + GoSelectorText(metric.metric().selector().Raw()) + ": " + usage.error().message()));
+  }
+  co_return ForUsage(look, target, metric.target(), share, *usage);
 }
 
 Task<Result<void>> HorizontalPodAutoscalerController::Rescale(Look& look, ScaleTarget target, int32_t replicas, std::string why) {
   int32_t before = target.replicas();
-  auto write = WriteScale(client_, std::move(target), replicas);
-  Result<void> written = co_await write;
+  Result<void> written = Done();
+  for (int attempt = 0; attempt < kRescaleAttempts; ++attempt) {
+    auto write = WriteScale(client_, target, replicas);
+    written = co_await write;
+    if (written || !written.error().IsConflict()) break;
+    auto again = GetJson(client_, target.path, {});
+    Result<object::DocumentPtr> latest = co_await again;
+    if (latest) target.scale = *std::move(latest);
+    auto pause = Sleep(runtime_, kRescalePause);
+    co_await pause;
+  }
   std::string size = "New size: " + std::to_string(replicas) + "; reason: " + why;
   if (!written) {
     Tell(look, "Warning", "FailedRescale", size + "; error: " + written.error().message());

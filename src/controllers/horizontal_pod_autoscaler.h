@@ -2,10 +2,12 @@
 // of the metrics APIs, which others serve; where there is none, the conditions say so.
 #pragma once
 
+#include <map>
 #include <unordered_map>
 
 #include "controllers/autoscaler_plan.h"
 #include "controllers/scale_target.h"
+#include "homeostat/object/selectors.h"
 #include "homeostat/sdk/controller.h"
 
 namespace homeostat::controllers {
@@ -42,7 +44,13 @@ class HorizontalPodAutoscalerController {
   Task<Result<Measured>> Measure(Look& look, const ScaleTarget& target, size_t index);
   Task<Result<Proposal>> MeasureResource(Look& look, const ScaleTarget& target, std::string resource, std::string container,
                                          api::autoscaling::v2::MetricTarget wanted);
-  Task<Result<Proposal>> MeasurePods(Look& look, const ScaleTarget& target, std::string metric, int64_t wanted);
+  Task<Result<Proposal>> MeasurePods(const Look& look, const ScaleTarget& target, api::autoscaling::v2::PodsMetricSource metric);
+  Task<Result<Proposal>> MeasureObject(const Look& look, const ScaleTarget& target, api::autoscaling::v2::ObjectMetricSource metric, bool share);
+  Task<Result<Proposal>> MeasureExternal(const Look& look, const ScaleTarget& target, api::autoscaling::v2::ExternalMetricSource metric, bool share);
+  // For a metric of something else than pods: wanted in all, or a share of it per pod.
+  Result<Proposal> ForUsage(const Look& look, const ScaleTarget& target, api::autoscaling::v2::MetricTarget wanted, bool share, int64_t usage) const;
+  // Notes which pods the autoscaler is for; an error, with its condition and event, if that can't be told or they have another one.
+  Result<void> CheckSelector(Look& look, const ScaleTarget& target);
   Result<MetricView> ViewOf(const Look& look, const ScaleTarget& target) const;
   Task<Result<void>> Rescale(Look& look, ScaleTarget target, int32_t replicas, std::string why);
   Task<Result<void>> WriteStatus(Look& look);
@@ -56,6 +64,7 @@ class HorizontalPodAutoscalerController {
   sdk::Informer& pods_;
   sdk::EventRecorder events_;
   std::unordered_map<std::string, ScalingHistory> histories_;
+  std::map<std::string, object::LabelSelector> selectors_;   // as they were last seen, by key
   sdk::Controller controller_;
 };
 

@@ -35,6 +35,7 @@ JobController::JobController(Runtime& runtime, sdk::Client client, sdk::Informer
   AddControllerIndex(pods_);
   controller_.Watch(jobs_);
   jobs_.AddHandler([this](const sdk::Change& change) { JobChanged(change); });
+  pod_control_.Follow(jobs_);
   pods_.AddHandler([this](const sdk::Change& change) { PodChanged(change); });
   controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return OwnersConcerned(jobs_, change, SpecSelector); });
   orphans_.WaitFor(jobs_);
@@ -57,7 +58,6 @@ void JobController::JobChanged(const sdk::Change& change) {
 void JobController::PodChanged(const sdk::Change& change) {
   const Value& pod = (change.current ? change.current : change.previous)->root();
   object::DocumentPtr job = ResolveController(jobs_, pod);
-  if (job) pod_control_.PodChanged(sdk::meta::Key(job->root()), change);
   bool counts = job && !IsJobFinished(Job(job->root()));
   if (change.current && !counts && HasFinalizer(pod, kJobTrackingFinalizer)) orphans_.Enqueue(sdk::meta::Key(pod));
 }

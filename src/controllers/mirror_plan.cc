@@ -4,7 +4,7 @@
 #include <map>
 
 #include "controllers/claims.h"
-#include "controllers/endpoint_plan.h"
+#include "controllers/trigger_times.h"
 #include "homeostat/api/discovery/v1_builders.h"
 #include "homeostat/object/ip.h"
 #include "homeostat/object/names.h"
@@ -22,7 +22,6 @@ namespace {
 constexpr size_t kMostAddresses = 1000;
 constexpr std::string_view kSkipMirror = "endpointslice.kubernetes.io/skip-mirror";
 constexpr std::string_view kLock = "control-plane.alpha.kubernetes.io/leader";
-constexpr std::string_view kTriggerTime = "endpoints.kubernetes.io/last-change-trigger-time";
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 struct Address {
@@ -84,7 +83,7 @@ void SetMetadata(EndpointSliceBuilder& slice, const Endpoints& endpoints) {
   for (auto [key, value] : endpoints.metadata().labels()) metadata.set_labels(key, value);
   metadata.set_labels(kSliceServiceLabel, endpoints.metadata().name()).set_labels(kSliceManagedByLabel, kMirrorManager);
   for (auto [key, value] : endpoints.metadata().annotations()) {
-    if (key != kTriggerTime && key != kLastApplied) metadata.set_annotations(key, value);
+    if (key != kTriggerTimeAnnotation && key != kLastApplied) metadata.set_annotations(key, value);
   }
   AddControllerReference(metadata, Endpoints::SchemaKind(), endpoints.Raw());
 }

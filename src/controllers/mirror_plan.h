@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/endpoint_plan.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/object/value.h"
 
@@ -16,8 +17,7 @@ inline constexpr std::string_view kMirrorManager = "endpointslicemirroring-contr
 // They want to be mirrored: neither is it refused by label, nor do they hold a lock.
 bool WantsMirror(const api::core::v1::Endpoints& endpoints);
 
-struct MirrorPlan {
-  std::vector<object::DocumentPtr> create, update, remove;
+struct MirrorPlan : SlicePlan {
   size_t invalid = 0, too_many = 0;     // addresses that were passed over
 };
 // slices: those that mirror them now.

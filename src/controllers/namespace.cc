@@ -6,6 +6,7 @@
 #include "controllers/conditions.h"
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/api/registry.h"
+#include "homeostat/base/go_text.h"
 
 namespace homeostat::controllers {
 
@@ -18,6 +19,7 @@ namespace {
 
 // What holds finalizers takes as long as it takes; upstream looks again after half of that.
 constexpr int64_t kFinalizerSeconds = 15;
+constexpr Duration kLongestBackoff = std::chrono::minutes(1);
 constexpr Duration kFirstLook = std::chrono::milliseconds(500);
 
 const schema::Kind& PodKind() { return Pod::SchemaKind(); }
@@ -34,18 +36,22 @@ std::vector<const schema::Kind*> ContentKinds() {
   return kinds;
 }
 
-template <class Form>
-std::string Listed(const std::map<std::string, size_t>& counts, Form form) {
-  std::string text;
-  for (const auto& [name, count] : counts) text += (text.empty() ? "" : ", ") + form(name, std::to_string(count));
-  return text;
+// Each name with its count behind the word.
+std::string Listed(const std::map<std::string, size_t>& counts, std::string_view word) {
+  std::vector<std::string> texts;
+  for (const auto& [name, count] : counts) texts.push_back(name + " " + std::string(word) + " " + std::to_string(count) + " resource instances");
+  return JoinTexts(texts, ", ");
 }
 
-std::string Joined(std::vector<std::string> texts) {
+std::string DiscoveryFault(const std::vector<std::string>& versions) {
+  std::vector<std::string> texts;
+  for (const std::string& version : versions) texts.push_back(version + ": stale GroupVersion discovery: " + version);
+  return "unable to retrieve the complete list of server APIs: " + JoinTexts(texts, ", ");
+}
+
+std::string Sorted(std::vector<std::string> texts) {
   std::ranges::sort(texts);
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined;
+  return JoinTexts(texts, ", ");
 }
 
 // Sets a condition where it stands; says whether anything changed.
@@ -71,7 +77,7 @@ NamespaceController::NamespaceController(Runtime& runtime, sdk::Client client, s
       client_(std::move(client)),
       options_(std::move(options)),
       namespaces_(informers.For<Namespace>()),
-      controller_(runtime, {.name = "namespace", .workers = options_.workers, .backoff = {}, .log = client_.options().log},
+      controller_(runtime, {.name = "namespace", .workers = options_.workers, .backoff = {.limit = kLongestBackoff}, .log = client_.options().log},
                   [this](std::string key) { return Reconcile(std::move(key)); }) {
   if (options_.kinds.empty()) options_.kinds = ContentKinds();
   // Nothing is finalized while kinds may be missing of which there are objects.
@@ -119,8 +125,10 @@ Task<Result<void>> NamespaceController::DeleteKind(const schema::Kind& kind, std
 
 Task<void> NamespaceController::DeleteCustom(std::string name, Remaining& remaining) {
   if (options_.custom_kinds == nullptr) co_return;
+  const std::set<std::string> unavailable = options_.custom_kinds->unavailable();
+  remaining.undiscovered.assign(unavailable.begin(), unavailable.end());
   for (const schema::Kind* kind : options_.custom_kinds->Served()) {
-    if (!kind->namespaced) continue;
+    if (!kind->namespaced || unavailable.contains(kind->gvk.ApiVersion())) continue;
     auto deletion = DeleteKind(*kind, name, remaining);
     Result<void> deleted = co_await deletion;
     // A kind whose definition went meanwhile has no objects.
@@ -155,19 +163,18 @@ Task<Result<void>> NamespaceController::WriteConditions(object::DocumentPtr docu
   auto set = [&](std::string_view type, bool value, std::string reason, std::string message) {
     changed |= SetInPlace(conditions, type, value, std::move(reason), std::move(message), now);
   };
-  set("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered");
+  bool undiscovered = !remaining.undiscovered.empty();
+  set("NamespaceDeletionDiscoveryFailure", undiscovered, undiscovered ? "DiscoveryFailed" : "ResourcesDiscovered",
+      undiscovered ? "Discovery failed for some groups, " + std::to_string(remaining.undiscovered.size()) + " failing: " + DiscoveryFault(remaining.undiscovered)
+                   : "All resources successfully discovered");
   set("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", "All legacy kube types successfully parsed");
   set("NamespaceDeletionContentFailure", fault, fault ? "ContentDeletionFailed" : "ContentDeleted",
-      fault ? "Failed to delete all resource types, " + std::to_string(faults) + " remaining: " + Joined(std::move(remaining.faults))
+      fault ? "Failed to delete all resource types, " + std::to_string(faults) + " remaining: " + Sorted(std::move(remaining.faults))
             : "All content successfully deleted, may be waiting on finalization");
   set("NamespaceContentRemaining", content, content ? "SomeResourcesRemain" : "ContentRemoved",
-      content ? "Some resources are remaining: " + Listed(remaining.kinds, [](const std::string& name, const std::string& count) {
-        return name + " has " + count + " resource instances";
-      }) : "All content successfully removed");
+      content ? "Some resources are remaining: " + Listed(remaining.kinds, "has") : "All content successfully removed");
   set("NamespaceFinalizersRemaining", held, held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
-      held ? "Some content in the namespace has finalizers remaining: " + Listed(remaining.finalizers, [](const std::string& name, const std::string& count) {
-        return name + " in " + count + " resource instances";
-      }) : "All content-preserving finalizers finished");
+      held ? "Some content in the namespace has finalizers remaining: " + Listed(remaining.finalizers, "in") : "All content-preserving finalizers finished");
   if (!changed) co_return Done();
   NamespaceBuilder next{schema::Subtree(document)};
   auto status = next.mutable_status();
@@ -212,7 +219,8 @@ Task<Result<sdk::ReconcileOutcome>> NamespaceController::Reconcile(std::string n
   }
   auto write = WriteConditions(got->document(), remaining);
   CO_TRY(co_await write);
-  if (!remaining.faults.empty()) co_return Fail(SystemError(Joined(remaining.faults)));
+  if (!remaining.undiscovered.empty()) co_return Fail(SystemError(DiscoveryFault(remaining.undiscovered)));
+  if (!remaining.faults.empty()) co_return Fail(SystemError(Sorted(remaining.faults)));
   // Half of what it may take, and sooner at first: mostly it takes less.
   int64_t estimate = std::max(remaining.grace_seconds, remaining.finalizers.empty() ? 0 : kFinalizerSeconds);
   int look = std::min(looks_[name]++, 10);

@@ -33,8 +33,9 @@ class NamespaceController {
     std::map<std::string, size_t> kinds;        // by resource, "pods."
     std::map<std::string, size_t> finalizers;
     std::vector<std::string> faults;
+    std::vector<std::string> undiscovered;      // versions of which it can't be told whether anything is left
     int64_t grace_seconds = 0;                  // the longest that a pod may still take
-    bool empty() const { return kinds.empty() && faults.empty(); }
+    bool empty() const { return kinds.empty() && faults.empty() && undiscovered.empty(); }
   };
 
   Task<Result<sdk::ReconcileOutcome>> Reconcile(std::string name);

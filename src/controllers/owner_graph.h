@@ -11,8 +11,13 @@
 //   has owners, not all of them known here    → the owners are looked up; without a live one it is deleted
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
 #include <deque>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +42,7 @@ struct OwnerReference {
 };
 std::vector<OwnerReference> OwnersOf(const object::Value& object);
 
+// An object as the graph shows it.
 struct GraphNode {
   const schema::Kind* kind = nullptr;
   std::string ns, name, uid;
@@ -51,12 +57,15 @@ GraphNode NodeOf(const schema::Kind& kind, const object::Value& object);
 
 class OwnerGraph {
  public:
+  OwnerGraph();
+  ~OwnerGraph();
+
   // Takes in an object as it is now; gives the uids that are to be looked at because of it.
   std::vector<std::string> Observe(const schema::Kind& kind, const object::Value& object);
   // The object is gone: its dependents, and the owners that waited for it, are to be looked at.
   std::vector<std::string> Forget(std::string_view uid);
 
-  const GraphNode* Find(std::string_view uid) const;
+  std::optional<GraphNode> Find(std::string_view uid) const;
   // Uids of what names this uid as an owner, sorted.
   std::vector<std::string> DependentsOf(std::string_view uid) const;
   // Those that hold up its deletion in the foreground.
@@ -68,14 +77,42 @@ class OwnerGraph {
   size_t size() const { return nodes_.size(); }
 
  private:
-  void Link(const GraphNode& node);
-  void Unlink(const GraphNode& node);
-  bool WaitsForDependents(std::string_view uid) const;
-  bool NeedsLook(const GraphNode& node) const;
+  // Every object of the cluster has one, so it is small: one block, with what many share outside of it. Uids are packed.
+  class Node;
+  using NodePtr = std::unique_ptr<Node>;
+  using ReferencePtr = std::shared_ptr<const OwnerReference>;
+  struct NodeHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view packed_uid) const { return absl::Hash<std::string_view>()(packed_uid); }
+    size_t operator()(const NodePtr& node) const;
+  };
+  struct NodeEqual {
+    using is_transparent = void;
+    bool operator()(const NodePtr& a, const NodePtr& b) const;
+    bool operator()(const NodePtr& a, std::string_view packed_uid) const;
+  };
+  // Of one owner, which need not be here: what names it, and the references to it, which are the same for most of them.
+  struct Dependents {
+    absl::flat_hash_set<const Node*> nodes;
+    std::vector<ReferencePtr> references;
+  };
 
-  std::unordered_map<std::string, GraphNode> nodes_;
-  std::unordered_map<std::string, std::unordered_set<std::string>> dependents_;  // by owner's uid
+  using Namespace = std::pair<const std::string, size_t>;
+  NodePtr MakeNode(const GraphNode& object);
+  ReferencePtr Share(const OwnerReference& reference);
+  const Node* FindNode(std::string_view uid) const;
+  void Link(const Node& node);
+  void Unlink(const Node& node);
+  // Unlinks it and takes it out.
+  void Drop(const Node& node);
+  bool WaitsForDependents(std::string_view uid) const;
+  bool NeedsLook(const Node& node) const;
+  const Dependents* FindDependents(std::string_view uid) const;
+
+  absl::flat_hash_map<std::string, Dependents> dependents_;  // by the owner's packed uid
   std::map<std::pair<std::string, std::string>, std::vector<const schema::Kind*>> dependent_kinds_;
+  std::unordered_map<std::string, size_t> namespaces_;  // with how many nodes refer to them
+  absl::flat_hash_set<NodePtr, NodeHash, NodeEqual> nodes_;
 };
 
 // Owners that are known not to exist, in a namespace. A uid never comes back, so that it need not be looked up for each of a

@@ -100,6 +100,32 @@ TEST_F(OwnerGraphTest, OwnersMayChange) {
   EXPECT_TRUE(graph_.DependentsOf("r3").empty());
 }
 
+// Uids are kept packed, and references once for all that name an owner.
+TEST_F(OwnerGraphTest, ShowsObjectsAsTheyCame) {
+  const std::string set = "0b5a7c1e-1111-4222-8333-00000000000a", pod = "0b5a7c1e-1111-4222-8333-00000000000b";
+  See<ReplicaSet>(Make<ReplicaSet>(set));
+  for (const std::string& uid : {pod, std::string("another")}) {
+    See<Pod>(Make<Pod>(uid, Set(set) + "," + Set(set, false), "foregroundDeletion", true));
+    const std::optional<GraphNode> node = graph_.Find(uid);
+    ASSERT_TRUE(node);
+    EXPECT_EQ(node->kind, &Pod::SchemaKind());
+    EXPECT_EQ(node->uid, uid);
+    EXPECT_EQ(node->name, uid);
+    EXPECT_EQ(node->ns, "n");
+    ASSERT_EQ(node->owners.size(), 2u);
+    EXPECT_EQ(node->owners[0], (OwnerReference{"apps/v1", "ReplicaSet", set, set, true}));
+    EXPECT_FALSE(node->owners[1].blocks);
+    EXPECT_TRUE(node->WaitsForDependents());
+  }
+  EXPECT_EQ(graph_.DependentsOf(set), (Uids{pod, "another"}));
+  EXPECT_EQ(graph_.BlockingDependentsOf(set), (Uids{pod, "another"}));
+  graph_.Forget(pod);
+  EXPECT_EQ(graph_.Find("another")->owners.size(), 2u);
+  graph_.Forget("another");
+  EXPECT_TRUE(graph_.DependentsOf(set).empty());
+  EXPECT_EQ(graph_.size(), 1u);
+}
+
 TEST(AbsentOwnersTest, RemembersTheNewest) {
   AbsentOwners absent;
   for (int i = 0; i < 600; ++i) absent.Add("u" + std::to_string(i), "n");

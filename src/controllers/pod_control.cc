@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controllers/answers.h"
+#include "controllers/claims.h"
 #include "controllers/parallel.h"
 #include "controllers/pods.h"
 
@@ -13,6 +14,13 @@ using api::core::v1::Pod;
 
 PodControl::PodControl(Runtime& runtime, sdk::Client client, sdk::Informer& pods, sdk::EventRecorder& events, const schema::Kind& owner_kind)
     : runtime_(runtime), client_(std::move(client)), pods_(pods), events_(events), owner_kind_(owner_kind) {}
+
+void PodControl::Follow(const sdk::Informer& owners) {
+  pods_.AddHandler([this, &owners](const sdk::Change& change) {
+    const object::Value& pod = (change.current ? change.current : change.previous)->root();
+    if (object::DocumentPtr owner = ResolveController(owners, pod)) PodChanged(sdk::meta::Key(owner->root()), change);
+  });
+}
 
 void PodControl::PodChanged(const std::string& key, const sdk::Change& change) {
   const object::Value& pod = (change.current ? change.current : change.previous)->root();

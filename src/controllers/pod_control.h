@@ -32,8 +32,9 @@ class PodControl {
  public:
   PodControl(Runtime& runtime, sdk::Client client, sdk::Informer& pods, sdk::EventRecorder& events, const schema::Kind& owner_kind);
 
-  // A pod of the owner with that key has changed: what was awaited has been seen. To be told before the key is queued.
-  void PodChanged(const std::string& key, const sdk::Change& change);
+  // From now on it sees what becomes of the owners' pods. To be called before the controller watches them: what was awaited has been
+  // seen before the owner is looked at.
+  void Follow(const sdk::Informer& owners);
   // Whether informers show what was written for the key. Asks the server where an answer was lost or nothing was seen for long.
   Task<Result<bool>> IsUpToDate(std::string key);
   // All pods made and removed so far have been seen to come and go. (IsUpToDate may be true without.)
@@ -46,6 +47,7 @@ class PodControl {
   OwnWrites& own_writes() { return own_writes_; }
 
  private:
+  void PodChanged(const std::string& key, const sdk::Change& change);
   Task<void> Create(PodChanges& changes, PodOutcome& outcome);
   Task<Result<void>> CreateOne(object::DocumentPtr owner, std::string key, object::DocumentPtr pod);
   Task<void> Remove(PodChanges& changes, PodOutcome& outcome);

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "controllers/apply.h"
 #include "homeostat/api/admissionregistration/v1_builders.h"
 #include "homeostat/object/json.h"
+#include "sdk/apply.h"
 
 namespace homeostat::controllers {
 
@@ -95,7 +95,7 @@ Task<Result<sdk::ReconcileOutcome>> ValidatingAdmissionPolicyStatusController::R
     auto item = checking.add_expression_warnings();
     item.set_field_ref(warning.field).set_warning(warning.warning);
   }
-  auto apply = Apply(client_, ValidatingAdmissionPolicy::SchemaKind(), applied.Freeze(), "status", kManager);
+  auto apply = sdk::Apply(client_, ValidatingAdmissionPolicy::SchemaKind(), applied.Freeze(), "status", kManager);
   CO_TRY(co_await apply);
   co_return sdk::ReconcileOutcome();
 }

@@ -26,11 +26,7 @@ ReplicaController<Kind>::ReplicaController(Runtime& runtime, sdk::Client client,
   AddControllerIndex(pods_);
   AddControllerIndex(sets_);
   controller_.Watch(sets_);
-  // Expectations are settled before the key is queued.
-  pods_.AddHandler([this](const sdk::Change& change) {
-    const Value& pod = (change.current ? change.current : change.previous)->root();
-    if (object::DocumentPtr set = ResolveController(sets_, pod)) pod_control_.PodChanged(sdk::meta::Key(set->root()), change);
-  });
+  pod_control_.Follow(sets_);
   controller_.WatchMapped(pods_, [this](const sdk::Change& change) { return OwnersConcerned(sets_, change, [](const Value& set) { return Traits::Selector(Kind(set)); }); });
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/apply.h"
 #include "controllers/claims.h"
 #include "controllers/finalizers.h"
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/api/resource/v1_builders.h"
+#include "sdk/apply.h"
 
 namespace homeostat::controllers {
 
@@ -208,7 +208,7 @@ Task<Result<void>> ResourceClaimController::NoteClaims(std::string key, sdk::Obj
   wanted.mutable_metadata().set_namespace(pod->metadata().namespace_()).set_name(pod->metadata().name());
   auto status = wanted.mutable_status();
   for (const MadeClaim& claim : made) status.add_resource_claim_statuses().set_name(claim.entry).set_resource_claim_name(claim.name);
-  auto apply = Apply(client_, Pod::SchemaKind(), wanted.Freeze(), "status", kFieldManager);
+  auto apply = sdk::Apply(client_, Pod::SchemaKind(), wanted.Freeze(), "status", kFieldManager);
   CO_TRY_ASSIGN(object::DocumentPtr applied, co_await apply);
   if (applied) own_writes_.Wrote(key, pods_, sdk::meta::ResourceVersion(applied->root()));
   co_return Done();

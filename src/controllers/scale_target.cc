@@ -1,6 +1,7 @@
 #include "controllers/scale_target.h"
 
 #include <utility>
+#include <vector>
 
 #include "homeostat/object/json.h"
 #include "homeostat/schema/api_version.h"
@@ -40,24 +41,52 @@ Task<Result<object::DocumentPtr>> GetJson(sdk::Client client, std::string path, 
   co_return object::DocumentPtr(*document);
 }
 
-Task<Result<ScaleTarget>> FindScale(sdk::Client client, std::string ns, std::string api_version, std::string kind, std::string name) {
-  std::string group(schema::ParseApiVersion(api_version).group);
-  std::string base = (group.empty() ? "/api/" : "/apis/") + api_version, plural;
-  auto discover = GetJson(client, base, {});
-  Result<object::DocumentPtr> resources = co_await discover;
-  if (!resources && !resources.error().IsNotFound()) co_return Fail(resources.error());
-  bool scales = false;
-  if (resources) {
-    for (const Value& resource : (*resources)->root().Get("resources").items()) {
-      std::string_view one = resource.Get("name").AsString();
-      if (resource.Get("kind").AsString() == kind && one.find('/') == one.npos) plural = one;
-    }
-    for (const Value& resource : (*resources)->root().Get("resources").items()) scales |= !plural.empty() && resource.Get("name").AsString() == plural + "/scale";
+namespace {
+
+// What a list of a version's resources says of the kind; without a plural if it says nothing.
+ResourcePlace PlaceIn(const Value& resources, std::string base, std::string group, std::string_view kind) {
+  ResourcePlace place{std::move(base), std::move(group), {}, false};
+  for (const Value& resource : resources.items()) {
+    std::string_view name = resource.Get("name").AsString();
+    if (resource.Get("kind").AsString() == kind && name.find('/') == name.npos) place.plural = name;
   }
-  if (plural.empty()) co_return Fail(SystemError("no matches for kind \"" + kind + "\" in group \"" + group + "\""));
-  if (!scales) co_return Fail(SystemError(plural + (group.empty() ? "" : "." + group) + " does not implement the scale subresource"));
+  for (const Value& resource : resources.items()) place.scales |= !place.plural.empty() && resource.Get("name").AsString() == place.plural + "/scale";
+  return place;
+}
+
+}  // namespace
+
+Task<Result<ResourcePlace>> FindResource(sdk::Client client, std::string api_version, std::string kind) {
+  std::string group(schema::ParseApiVersion(api_version).group);
+  std::vector<std::string> versions{api_version};
+  for (size_t i = 0; i < versions.size(); ++i) {
+    std::string base = (group.empty() ? "/api/" : "/apis/") + versions[i];
+    auto discover = GetJson(client, base, {});
+    Result<object::DocumentPtr> resources = co_await discover;
+    if (!resources && !resources.error().IsNotFound()) co_return Fail(resources.error());
+    if (resources) {
+      ResourcePlace place = PlaceIn((*resources)->root().Get("resources"), base, group, kind);
+      if (!place.plural.empty()) co_return place;
+    }
+    if (i > 0 || group.empty()) continue;
+    // The kind is what counts: manifests may name a version that is served no more.
+    auto look = GetJson(client, "/apis/" + group, {});
+    Result<object::DocumentPtr> others = co_await look;
+    if (!others && !others.error().IsNotFound()) co_return Fail(others.error());
+    if (!others) continue;
+    for (const Value& version : (*others)->root().Get("versions").items()) {
+      if (version.Get("groupVersion").AsString() != api_version) versions.emplace_back(version.Get("groupVersion").AsString());
+    }
+  }
+  co_return Fail(SystemError("no matches for kind \"" + kind + "\" in group \"" + group + "\""));
+}
+
+Task<Result<ScaleTarget>> FindScale(sdk::Client client, std::string ns, std::string api_version, std::string kind, std::string name) {
+  auto find = FindResource(client, std::move(api_version), std::move(kind));
+  CO_TRY_ASSIGN(ResourcePlace place, co_await find);
+  if (!place.scales) co_return Fail(SystemError(place.QualifiedName() + " does not implement the scale subresource"));
   ScaleTarget target;
-  target.path = base + "/namespaces/" + ns + "/" + plural + "/" + name + "/scale";
+  target.path = place.base + "/namespaces/" + ns + "/" + place.plural + "/" + name + "/scale";
   auto get = GetJson(client, target.path, {});
   CO_TRY_ASSIGN(target.scale, co_await get);
   co_return target;

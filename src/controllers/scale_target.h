@@ -9,6 +9,17 @@
 
 namespace homeostat::controllers {
 
+// Where a kind is served.
+struct ResourcePlace {
+  std::string base;               // "/apis/apps/v1"
+  std::string group, plural;
+  bool scales = false;            // it has the scale subresource
+  std::string QualifiedName() const { return group.empty() ? plural : plural + "." + group; }
+};
+// The version asked for, or another one of its group where that is not served. SystemError in upstream's words if there is no such
+// kind.
+Task<Result<ResourcePlace>> FindResource(sdk::Client client, std::string api_version, std::string kind);
+
 struct ScaleTarget {
   std::string path;               // of the scale subresource
   object::DocumentPtr scale;      // an autoscaling/v1 Scale, untyped

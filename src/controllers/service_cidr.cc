@@ -4,11 +4,11 @@
 #include <set>
 #include <utility>
 
-#include "controllers/apply.h"
 #include "controllers/conditions.h"
 #include "controllers/finalizers.h"
 #include "homeostat/api/networking/v1_builders.h"
 #include "homeostat/object/time.h"
+#include "sdk/apply.h"
 
 namespace homeostat::controllers {
 
@@ -181,7 +181,7 @@ Task<Result<void>> ServiceCidrController::SetReady(object::DocumentPtr range, st
   wanted.mutable_metadata().set_name(sdk::meta::Name(range->root()));
   auto ready = wanted.mutable_status().add_conditions();
   ready.set_type("Ready").set_status(status).set_reason(reason).set_message(message).set_last_transition_time(TimeText(runtime_.WallNow()));
-  auto apply = Apply(client_, ServiceCIDR::SchemaKind(), wanted.Freeze(), "status", kFieldManager);
+  auto apply = sdk::Apply(client_, ServiceCIDR::SchemaKind(), wanted.Freeze(), "status", kFieldManager);
   CO_TRY(co_await apply);
   co_return Done();
 }

@@ -7,6 +7,7 @@
 #include "controllers/claims.h"
 #include "controllers/replica_set_rules.h"
 #include "controllers/stateful_claims.h"
+#include "homeostat/base/go_text.h"
 
 namespace homeostat::controllers {
 
@@ -173,7 +174,7 @@ Task<Result<void>> StatefulSetController::DoOne(const StatefulView& view, std::s
   sdk::Object<Pod> pod(std::move(step.pod));
   switch (step.kind) {
     case Kind::kCreate: return CreatePod(set, std::move(key), pod);
-    case Kind::kMakeClaims: return MakeClaims(set, std::move(key), pod);
+    case Kind::kMakeClaims: return MakeMissingClaims(set, std::move(key), pod);
     case Kind::kAlign: return Align(set, std::move(key), pod);
     case Kind::kAlignClaims: return AlignClaims(set, std::move(key), pod);
     case Kind::kDelete: break;
@@ -181,14 +182,16 @@ Task<Result<void>> StatefulSetController::DoOne(const StatefulView& view, std::s
   return DeletePod(set, pod);
 }
 
-void StatefulSetController::Tell(const Set& set, std::string_view verb, std::string_view what, const Status* error) {
-  std::string subject = std::string(verb) + " " + std::string(what) + " in StatefulSet " + std::string(set->metadata().name());
-  std::string_view outcome = what.starts_with("Claim") ? " success" : " successful";
-  if (error == nullptr) {
-    events_.Record(StatefulSet::SchemaKind(), set->Raw(), "Normal", "Successful" + std::string(verb), subject + std::string(outcome));
-  } else {
-    events_.Record(StatefulSet::SchemaKind(), set->Raw(), "Warning", "Failed" + std::string(verb), subject + " failed error: " + error->message());
-  }
+void StatefulSetController::Tell(const Set& set, std::string_view verb, std::string_view what, const Status* error, std::string_view success) {
+  std::string message = std::string(verb) + " " + std::string(what) + " in StatefulSet " + std::string(set->metadata().name()) + " ";
+  message += error == nullptr ? std::string(success) : "failed error: " + error->message();
+  events_.Record(StatefulSet::SchemaKind(), set->Raw(), error == nullptr ? "Normal" : "Warning",
+                 (error == nullptr ? "Successful" : "Failed") + std::string(verb), std::move(message));
+}
+
+// The words differ with the outcome, as upstream's do.
+void StatefulSetController::TellOfClaim(const Set& set, const std::string& claim, std::string_view pod, const Status* error) {
+  Tell(set, "Create", "Claim " + claim + (error == nullptr ? " Pod " : " for Pod ") + std::string(pod), error, "success");
 }
 
 Task<Result<void>> StatefulSetController::CreatePod(Set set, std::string key, sdk::Object<Pod> pod) {
@@ -243,22 +246,30 @@ Task<Result<void>> StatefulSetController::Align(Set set, std::string key, sdk::O
   co_return Done();
 }
 
+// Of a pod that may wait for them.
+Task<Result<void>> StatefulSetController::MakeMissingClaims(Set set, std::string key, sdk::Object<Pod> pod) {
+  auto make = MakeClaims(set, key, pod);
+  CO_TRY(co_await make);
+  auto align = AlignClaims(set, key, pod);
+  Result<void> aligned = co_await align;
+  if (!aligned) Tell(set, "Update", "Pod " + std::string(pod->metadata().name()), &aligned.error());
+  co_return aligned;
+}
+
 Task<Result<void>> StatefulSetController::MakeClaims(Set set, std::string key, sdk::Object<Pod> pod) {
-  std::optional<Status> fault;
+  std::vector<std::string> faults;
   for (object::DocumentPtr& wanted : StatefulClaims(*set, ParseStatefulName(pod->metadata().name()).ordinal)) {
     std::string name(sdk::meta::Name(wanted->root()));
     object::DocumentPtr there = claims_.Get(sdk::meta::Key(wanted->root()));
-    if (there && sdk::meta::IsDeleting(there->root()) && !fault) fault = SystemError("pvc " + name + " is being deleted");
+    if (there && sdk::meta::IsDeleting(there->root())) faults.push_back("pvc " + name + " is being deleted");
     if (there) continue;
     auto create = client_.Create<Claim>(std::string(set->metadata().namespace_()), sdk::Object<Claim>(std::move(wanted)));
     Result<sdk::Object<Claim>> created = co_await create;
     if (created) own_writes_.Wrote(key, claims_, (*created)->metadata().resource_version());
-    if (created || !created.error().IsAlreadyExists()) {
-      Tell(set, "Create", "Claim " + name + " Pod " + std::string(pod->metadata().name()), created ? nullptr : &created.error());
-    }
-    if (!created && !fault) fault = created.error().WithContext("failed to create PVC " + name);
+    if (created || !created.error().IsAlreadyExists()) TellOfClaim(set, name, pod->metadata().name(), created ? nullptr : &created.error());
+    if (!created) faults.push_back("failed to create PVC " + name + ": " + created.error().message());
   }
-  if (fault) co_return Fail(*fault);
+  if (!faults.empty()) co_return Fail(SystemError(AggregateText(faults)));
   co_return Done();
 }
 

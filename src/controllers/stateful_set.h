@@ -43,11 +43,13 @@ class StatefulSetController {
   Task<Result<void>> CreatePod(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
   Task<Result<void>> DeletePod(Set set, sdk::Object<api::core::v1::Pod> pod);
   Task<Result<void>> Align(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
+  Task<Result<void>> MakeMissingClaims(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
   Task<Result<void>> MakeClaims(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
   Task<Result<void>> AlignClaims(Set set, std::string key, sdk::Object<api::core::v1::Pod> pod);
   Task<Result<sdk::ReconcileOutcome>> WriteStatus(StatefulView view, std::string key, StatefulCounts counts, int32_t collisions);
   // What was done to a pod; with an error, what could not be.
-  void Tell(const Set& set, std::string_view verb, std::string_view what, const Status* error);
+  void Tell(const Set& set, std::string_view verb, std::string_view what, const Status* error, std::string_view success = "successful");
+  void TellOfClaim(const Set& set, const std::string& claim, std::string_view pod, const Status* error);
 
   Runtime& runtime_;
   sdk::Client client_;

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -19,19 +20,22 @@ bool IsProtocol(std::string_view text) { return text == "tcp" || text == "udp" |
 
 // The rules of one address family while they are put together.
 class Family {
+  using Endpoints = std::vector<std::pair<std::string, uint16_t>>;
+
  public:
-  explicit Family(bool v6) : v6_(v6), family_(v6 ? "ip6" : "ip"), suffix_(v6 ? "6" : "4") {}
+  Family(bool v6, const Sessions& sessions) : v6_(v6), family_(v6 ? "ip6" : "ip"), suffix_(v6 ? "6" : "4"), sessions_(sessions) {}
 
   void Add(const ServicePort& service, size_t number) {
     if (!IsProtocol(service.protocol) || service.port == 0) return;
-    std::vector<std::pair<std::string, uint16_t>> endpoints;
+    Endpoints endpoints;
     for (const auto& endpoint : service.endpoints) {
       if (IsAddress(endpoint.first, v6_) && endpoint.second != 0) endpoints.push_back(endpoint);
     }
-    std::string chain = "service-" + std::to_string(number) + "-" + suffix_;
+    std::string chain = "service-" + std::to_string(number) + "-" + suffix_, first;
     bool used = false;
     for (const std::string& address : service.addresses) {
       if (!IsAddress(address, v6_)) continue;
+      if (first.empty()) first = address;
       std::string key = address + " . " + service.protocol + " . " + std::to_string(service.port);
       used = services_.try_emplace(std::move(key), endpoints.empty() ? "" : chain).second || used;
     }
@@ -39,7 +43,8 @@ class Family {
       std::string key = service.protocol + " . " + std::to_string(service.node_port);
       used = node_ports_.try_emplace(std::move(key), chain).second || used;
     }
-    if (used && !endpoints.empty()) chains_ += Chain(chain, service.protocol, endpoints);
+    if (!used || endpoints.empty()) return;
+    chains_ += service.session_seconds == 0 ? Chain(chain, service.protocol, endpoints) : StickyChains(chain, service, first, endpoints);
   }
 
   // What stands in the table before the chains that are hooked.
@@ -76,23 +81,61 @@ class Family {
     return out + "  }\n";
   }
 
-  std::string Chain(const std::string& name, const std::string& protocol, const std::vector<std::pair<std::string, uint16_t>>& endpoints) const {
-    std::string rule = "    meta l4proto " + protocol + " dnat " + family_;
+  std::string To(const std::string& protocol, const std::pair<std::string, uint16_t>& endpoint) const {
+    const auto& [address, port] = endpoint;
+    return "    meta l4proto " + protocol + " dnat " + family_ + " to " + (v6_ ? "[" + address + "]" : address) + ":" + std::to_string(port);
+  }
+
+  // The same name for the same endpoint of the same port, whatever else there is.
+  static std::string SessionSet(const ServicePort& service, const std::string& address, const std::pair<std::string, uint16_t>& endpoint) {
+    std::string name = std::string(kSessionSetPrefix) + address + "-" + service.protocol + "-" + std::to_string(service.port) + "-" +
+                       std::to_string(service.node_port) + "-" + endpoint.first + "-" + std::to_string(endpoint.second);
+    std::ranges::replace(name, ':', '_');
+    return name;
+  }
+
+  std::string Clients(const std::string& set, uint32_t most) const {
+    std::string elements;
+    auto known = sessions_.find(set);
+    if (known == sessions_.end()) return elements;
+    for (const Session& session : known->second) {
+      if (IsAddress(session.client, v6_) && session.seconds > 0) AddTo(elements, session.client + " expires " + std::to_string(std::min(session.seconds, most)) + "s");
+    }
+    return elements;
+  }
+
+  // A set of clients and a chain for each endpoint, and one that looks for the client before it draws.
+  std::string StickyChains(const std::string& name, const ServicePort& service, const std::string& address, const Endpoints& endpoints) const {
+    std::string out, rules, choices;
+    for (size_t i = 0; i < endpoints.size(); ++i) {
+      std::string set = SessionSet(service, address, endpoints[i]), chain = name + "-" + std::to_string(i), clients = Clients(set, service.session_seconds);
+      out += "  set " + set + " {\n    type " + (v6_ ? "ipv6_addr" : "ipv4_addr") + "\n    flags dynamic,timeout\n    timeout " +
+             std::to_string(service.session_seconds) + "s\n";
+      if (!clients.empty()) out += "    elements = { " + clients + " }\n";
+      out += "  }\n  chain " + chain + " {\n    update @" + set + " { " + family_ + " saddr }\n" + To(service.protocol, endpoints[i]) + "\n  }\n";
+      rules += "    " + family_ + " saddr @" + set + " goto " + chain + "\n";
+      AddTo(choices, std::to_string(i) + " : goto " + chain);
+    }
+    return out + "  chain " + name + " {\n" + rules + "    numgen random mod " + std::to_string(endpoints.size()) + " vmap { " + choices + " }\n  }\n";
+  }
+
+  std::string Chain(const std::string& name, const std::string& protocol, const Endpoints& endpoints) const {
+    std::string rule;
     if (endpoints.size() == 1) {
-      const auto& [address, port] = endpoints.front();
-      rule += " to " + (v6_ ? "[" + address + "]" : address) + ":" + std::to_string(port);
+      rule = To(protocol, endpoints.front());
     } else {
       std::string choices;
       for (size_t i = 0; i < endpoints.size(); ++i) {
         AddTo(choices, std::to_string(i) + " : " + endpoints[i].first + " . " + std::to_string(endpoints[i].second));
       }
-      rule += " addr . port to numgen random mod " + std::to_string(endpoints.size()) + " map { " + choices + " }";
+      rule = "    meta l4proto " + protocol + " dnat " + family_ + " addr . port to numgen random mod " + std::to_string(endpoints.size()) + " map { " + choices + " }";
     }
     return "  chain " + name + " {\n" + rule + "\n  }\n";
   }
 
   const bool v6_;
   const std::string family_, suffix_;
+  const Sessions& sessions_;
   std::map<std::string, std::string> services_, node_ports_;  // chains; "" for what has no endpoints
   std::string chains_;
 };
@@ -103,20 +146,22 @@ std::string Hooked(std::string_view name, std::string_view hook, const std::stri
 
 }  // namespace
 
-std::string RemoveServiceProxyScript(const std::string& name) { return RemoveTableScript("inet " + name + "-services"); }
+std::string ServiceTableName(const std::string& name) { return name + "-services"; }
 
-Result<std::string> ServiceProxyScript(const ServiceProxyOptions& options, std::span<const ServicePort> ports) {
+std::string RemoveServiceProxyScript(const std::string& name) { return RemoveTableScript("inet " + ServiceTableName(name)); }
+
+Result<std::string> ServiceProxyScript(const ServiceProxyOptions& options, std::span<const ServicePort> ports, const Sessions& sessions) {
   for (const std::string& name : {options.name, options.bridge}) {
     if (!IsPlainName(name)) return Fail(BadRequestError("network name '" + name + "' is not a plain name"));
   }
   for (const std::string& cidr : options.pod_cidrs) TRY(CheckCidr(cidr));
-  Family v4(false), v6(true);
+  Family v4(false, sessions), v6(true, sessions);
   for (size_t i = 0; i < ports.size(); ++i) {
     v4.Add(ports[i], i);
     v6.Add(ports[i], i);
   }
   std::string script = RemoveServiceProxyScript(options.name);
-  script += "table inet " + options.name + "-services {\n" + v4.Definitions() + v6.Definitions();
+  script += "table inet " + ServiceTableName(options.name) + " {\n" + v4.Definitions() + v6.Definitions();
   script += "  chain dispatch {\n" + v4.Dispatch() + v6.Dispatch() + "  }\n  chain node-ports {\n" + v4.NodeDispatch() + v6.NodeDispatch() +
             "  }\n  chain refuse {\n" + v4.Refusal() + v6.Refusal() + "  }\n";
   script += Hooked("prerouting", "nat hook prerouting priority dstnat", "    iifname \"" + options.bridge + "\" jump dispatch\n    jump node-ports\n");

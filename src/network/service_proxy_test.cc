@@ -36,6 +36,29 @@ TEST(ServiceProxyTest, AddressesLeadToEndpoints) {
   EXPECT_FALSE(script.contains("service-2"));
 }
 
+TEST(ServiceProxyTest, SessionsStayWithAnEndpoint) {
+  ServicePort port{"tcp", {"10.96.0.5", "fd00:96::5"}, 80, 30080, {{"10.244.0.5", 8080}, {"10.244.0.6", 8080}, {"fd00:1::5", 8080}}, 600};
+  Sessions sessions{{"sticky-10.96.0.5-tcp-80-30080-10.244.0.5-8080", {{"10.244.0.9", 120}, {"192.0.2.1", 5000}, {"} flush ruleset", 9}, {"192.0.2.2", 0}}},
+                    {"sticky-10.96.0.5-tcp-80-30080-10.244.0.4-8080", {{"10.244.0.8", 120}}}};
+  auto script = ServiceProxyScript({"test", "test0", {}}, std::vector<ServicePort>{port}, sessions);
+  ASSERT_TRUE(script);
+  for (std::string_view part : {
+           "  set sticky-10.96.0.5-tcp-80-30080-10.244.0.5-8080 {\n    type ipv4_addr\n    flags dynamic,timeout\n    timeout 600s\n"
+           "    elements = { 10.244.0.9 expires 120s, 192.0.2.1 expires 600s }\n  }\n"
+           "  chain service-0-4-0 {\n    update @sticky-10.96.0.5-tcp-80-30080-10.244.0.5-8080 { ip saddr }\n    meta l4proto tcp dnat ip to 10.244.0.5:8080\n  }\n"
+           "  set sticky-10.96.0.5-tcp-80-30080-10.244.0.6-8080 {\n    type ipv4_addr\n    flags dynamic,timeout\n    timeout 600s\n  }\n",
+           "  chain service-0-4 {\n    ip saddr @sticky-10.96.0.5-tcp-80-30080-10.244.0.5-8080 goto service-0-4-0\n"
+           "    ip saddr @sticky-10.96.0.5-tcp-80-30080-10.244.0.6-8080 goto service-0-4-1\n"
+           "    numgen random mod 2 vmap { 0 : goto service-0-4-0, 1 : goto service-0-4-1 }\n  }\n",
+           "  set sticky-fd00_96__5-tcp-80-30080-fd00_1__5-8080 {\n    type ipv6_addr\n",
+           "update @sticky-fd00_96__5-tcp-80-30080-fd00_1__5-8080 { ip6 saddr }\n    meta l4proto tcp dnat ip6 to [fd00:1::5]:8080\n",
+           "elements = { tcp . 30080 : goto service-0-4 }",
+       }) {
+    EXPECT_TRUE(script->contains(part)) << part << "\nis not in\n" << *script;
+  }
+  EXPECT_FALSE(script->contains("10.244.0.8")) << "of an endpoint that is gone";
+}
+
 TEST(ServiceProxyTest, WhatIsNoAddressDoesNoHarm) {
   const std::string bare = Script({});
   for (const ServicePort& port : std::vector<ServicePort>{

@@ -7,6 +7,7 @@
 #include "homeostat/api/discovery/v1.h"
 #include "homeostat/base/subprocess.h"
 #include "homeostat/base/text.h"
+#include "homeostat/object/json.h"
 #include "node/errors.h"
 
 namespace homeostat::node {
@@ -19,6 +20,7 @@ using api::discovery::v1::EndpointSlice;
 
 constexpr Duration kGather = std::chrono::milliseconds(50);  // changes come in numbers
 constexpr Duration kRetry = std::chrono::seconds(10);
+constexpr uint32_t kUsualSession = 10800;                    // seconds
 constexpr std::string_view kServiceLabel = "kubernetes.io/service-name", kProxyLabel = "service.kubernetes.io/service-proxy-name",
                            kHeadlessLabel = "service.kubernetes.io/headless";
 
@@ -99,12 +101,33 @@ std::vector<network::ServicePort> ServicePortsOf(const std::vector<object::Docum
       one.addresses = AddressesOf(service);
       one.port = static_cast<uint16_t>(port.port());
       one.node_port = static_cast<uint16_t>(port.node_port());
+      if (service.spec().session_affinity() == "ClientIP") {
+        auto timeout = service.spec().session_affinity_config().client_ip();
+        one.session_seconds = timeout.has_timeout_seconds() ? static_cast<uint32_t>(timeout.timeout_seconds()) : kUsualSession;
+      }
       one.endpoints = EndpointsOf(its_slices, port.name(), IsReady);
       if (one.endpoints.empty()) one.endpoints = EndpointsOf(its_slices, port.name(), StillServes);
       ports.push_back(std::move(one));
     }
   }
   return ports;
+}
+
+network::Sessions ReadSessions(std::string_view json, std::string_view table) {
+  network::Sessions sessions;
+  auto document = object::ParseJsonDocument(json);
+  if (!document) return sessions;
+  for (const object::Value& item : (*document)->root().Get("nftables").items()) {
+    object::Value set = item.Get("set");
+    std::string_view name = set.Get("name").AsString();
+    if (set.Get("table").AsString() != table || !name.starts_with(network::kSessionSetPrefix)) continue;
+    for (const object::Value& one : set.Get("elem").items()) {
+      object::Value element = one.Get("elem");
+      int64_t seconds = element.Get("expires").AsInt();
+      if (seconds > 0) sessions[std::string(name)].push_back({std::string(element.Get("val").AsString()), static_cast<uint32_t>(seconds)});
+    }
+  }
+  return sessions;
 }
 
 ServiceProxy::ServiceProxy(Runtime& runtime, sdk::Client client, Logger log, network::ServiceProxyOptions options)
@@ -123,14 +146,30 @@ ServiceProxy::ServiceProxy(Runtime& runtime, sdk::Client client, Logger log, net
   }
 }
 
+Task<network::Sessions> ServiceProxy::Sessions() {
+  SubprocessOptions options;
+  options.arguments = {"nft", "-j", "list", "sets", "inet"};
+  auto run = RunCommand(runtime_, std::move(options), Bytes());
+  auto output = co_await std::move(run);
+  if (!output || output->exit_code != 0) co_return network::Sessions();
+  co_return ReadSessions(output->output, network::ServiceTableName(options_.name));
+}
+
 Task<bool> ServiceProxy::Write() {
   stale_ = false;
-  auto script = network::ServiceProxyScript(options_, ServicePortsOf(services_.List(), slices_.List()));
+  std::vector<network::ServicePort> ports = ServicePortsOf(services_.List(), slices_.List());
+  auto script = network::ServiceProxyScript(options_, ports);
   Result<void> result;
   if (!script) {
     result = Fail(script.error());
   } else if (*script != written_) {
-    auto run = RunNft(runtime_, *script);
+    std::string whole = *script;
+    if (std::ranges::any_of(ports, [](const network::ServicePort& port) { return port.session_seconds > 0; })) {
+      auto look = Sessions();
+      network::Sessions sessions = co_await std::move(look);
+      whole = network::ServiceProxyScript(options_, ports, sessions).value_or(whole);
+    }
+    auto run = RunNft(runtime_, std::move(whole));
     result = co_await std::move(run);
   }
   if (result) written_ = *std::move(script);

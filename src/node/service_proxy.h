@@ -20,6 +20,10 @@ Task<Result<void>> RunNft(Runtime& runtime, std::string script);
 // Source of the rules: kube-proxy (pkg/proxy).
 std::vector<network::ServicePort> ServicePortsOf(const std::vector<object::DocumentPtr>& services, const std::vector<object::DocumentPtr>& slices);
 
+// The clients that stay with endpoints, of what `nft -j list sets inet` printed, in the table of that name; none where it is no such
+// list.
+network::Sessions ReadSessions(std::string_view json, std::string_view table);
+
 // Loop only. Rules stay when it is destroyed: what runs on the node goes on.
 class ServiceProxy {
  public:
@@ -32,6 +36,7 @@ class ServiceProxy {
 
  private:
   Task<bool> Write();
+  Task<network::Sessions> Sessions();
   static Task<void> Keep(ServiceProxy* proxy);
 
   Runtime& runtime_;
@@ -40,7 +45,7 @@ class ServiceProxy {
   sdk::Informer services_, slices_;
   Signal changed_;
   bool stale_ = true;
-  std::string written_;
+  std::string written_;   // without the clients that stayed with endpoints then
   TaskGroup group_;
 };
 

@@ -111,6 +111,43 @@ bool FilterVolumeBinding(const Cycle& cycle, size_t slot, Refusal& refusal) {
   return true;
 }
 
+namespace {
+
+// Labels of volumes and nodes that say where they are, and the one that stands for an old one.
+constexpr std::pair<std::string_view, std::string_view> kPlaceLabels[] = {
+    {"failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"},
+    {"failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"},
+    {"topology.kubernetes.io/zone", "topology.kubernetes.io/zone"},
+    {"topology.kubernetes.io/region", "topology.kubernetes.io/region"},
+};
+
+// A volume that is in several zones has them all in its label, with "__" between them.
+bool NamesPlace(std::string_view places, std::string_view place) {
+  while (true) {
+    size_t end = places.find("__");
+    if (places.substr(0, end) == place) return true;
+    if (end == places.npos) return false;
+    places.remove_prefix(end + 2);
+  }
+}
+
+}  // namespace
+
+bool FilterVolumeZone(const Cycle& cycle, size_t slot, Refusal& refusal) {
+  const object::Value& node = NodeAt(cycle, slot).labels;
+  bool somewhere = std::ranges::any_of(kPlaceLabels, [&](const auto& label) { return static_cast<bool>(node.Get(label.first)); });
+  if (!somewhere) return true;
+  for (const Volume* volume : cycle.volume_needs.bound) {
+    for (const auto& [label, stable] : kPlaceLabels) {
+      object::Value places = volume->labels.Get(label);
+      if (!places) continue;
+      object::Value place = node.Get(label) ? node.Get(label) : node.Get(stable);
+      if (!place || !NamesPlace(places.AsString(), place.AsString())) return refusal.Because("node(s) had no available volume zone");
+    }
+  }
+  return true;
+}
+
 std::span<const FilterPlugin> FilterPlugins() {
   static constexpr FilterPlugin kPlugins[] = {
       {kNodeUnschedulable, "NodeUnschedulable", FilterNodeUnschedulable},
@@ -121,6 +158,7 @@ std::span<const FilterPlugin> FilterPlugins() {
       {kNodeResourcesFit, "NodeResourcesFit", FilterNodeResourcesFit},
       {kVolumeRestrictions, "VolumeRestrictions", FilterVolumeRestrictions},
       {kVolumeBinding, "VolumeBinding", FilterVolumeBinding},
+      {kVolumeZone, "VolumeZone", FilterVolumeZone},
       {kPodTopologySpread, "PodTopologySpread", FilterPodTopologySpread},
       {kInterPodAffinity, "InterPodAffinity", FilterInterPodAffinity},
   };

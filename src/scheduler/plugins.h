@@ -28,6 +28,7 @@ enum Plugin : uint32_t {
   kVolumeBinding = 1 << 7,
   kPodTopologySpread = 1 << 8,
   kInterPodAffinity = 1 << 9,
+  kVolumeZone = 1 << 10,
 };
 using PluginSet = uint32_t;
 
@@ -111,6 +112,7 @@ bool FilterNodePorts(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterNodeResourcesFit(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterVolumeRestrictions(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterVolumeBinding(const Cycle& cycle, size_t slot, Refusal& refusal);
+bool FilterVolumeZone(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterPodTopologySpread(const Cycle& cycle, size_t slot, Refusal& refusal);
 bool FilterInterPodAffinity(const Cycle& cycle, size_t slot, Refusal& refusal);
 void PrefilterPodTopologySpread(Cycle& cycle);

@@ -10,7 +10,7 @@ constexpr Duration kFirstBackoff = std::chrono::seconds(1), kLongestBackoff = st
 constexpr Duration kLongestUnschedulable = std::chrono::minutes(5);
 
 // Plugins whose answer depends on other nodes' pods, so that looking at the changed node alone proves nothing.
-constexpr PluginSet kLookElsewhere = kPodTopologySpread | kInterPodAffinity | kVolumeBinding | kVolumeRestrictions;
+constexpr PluginSet kLookElsewhere = kPodTopologySpread | kInterPodAffinity | kVolumeBinding | kVolumeZone | kVolumeRestrictions;
 
 bool ChangedForScheduling(const PodInfo& before, const PodInfo& after) {
   return !object::Equal(before.labels, after.labels) ||
@@ -29,7 +29,7 @@ PluginSet PluginsHelpedBy(ClusterEvent event) {
     case ClusterEvent::kPodRemoved:
       return kNodeResourcesFit | kNodePorts | kPodTopologySpread | kInterPodAffinity | kVolumeRestrictions;
     case ClusterEvent::kVolumeChanged:
-      return kVolumeBinding | kVolumeRestrictions;
+      return kVolumeBinding | kVolumeZone | kVolumeRestrictions;
     case ClusterEvent::kNamespaceChanged:
       return kInterPodAffinity;
   }

@@ -72,6 +72,38 @@ TEST(VolumeTable, BoundVolumesTieAPodToTheirNodes) {
   EXPECT_TRUE(FilterVolumeBinding(cycle, table.Find("b"), none));
 }
 
+TEST(VolumeTable, VolumesStayInTheirZones) {
+  NodeTable table;
+  table.SetNode(MakeNode("anywhere"));
+  table.SetNode(MakeNode("a", R"("topology.kubernetes.io/zone":"a","topology.kubernetes.io/region":"r")"));
+  table.SetNode(MakeNode("b", R"("topology.kubernetes.io/zone":"b","topology.kubernetes.io/region":"r")"));
+  table.SetNode(MakeNode("old", R"("failure-domain.beta.kubernetes.io/zone":"a")"));
+  struct Case {
+    const char *labels, *node;
+    bool fits;
+  };
+  for (const Case& c : {
+           Case{R"("topology.kubernetes.io/zone":"a")", "a", true},
+           Case{R"("topology.kubernetes.io/zone":"a")", "b", false},
+           Case{R"("topology.kubernetes.io/zone":"c__b","topology.kubernetes.io/region":"r")", "b", true},
+           Case{R"("topology.kubernetes.io/zone":"b","topology.kubernetes.io/region":"other")", "b", false},
+           Case{R"("failure-domain.beta.kubernetes.io/zone":"a")", "a", true},    // the node has only the stable label
+           Case{R"("failure-domain.beta.kubernetes.io/zone":"a")", "b", false},
+           Case{R"("topology.kubernetes.io/zone":"a")", "old", false},            // the other way round is no match
+           Case{R"("topology.kubernetes.io/zone":"a")", "anywhere", true},        // a cluster without zones
+       }) {
+    VolumeTable volumes;
+    volumes.SetClaim(ClaimObject(R"(,"annotations":{"pv.kubernetes.io/bind-completed":"yes"})", R"(,"volumeName":"pv")"));
+    volumes.SetVolume(FromJson<api::core::v1::PersistentVolume>(std::string(R"({"metadata":{"name":"pv","labels":{)") + c.labels + "}}}"));
+    PodInfoPtr pod = MakePod("p", kClaiming);
+    Cycle cycle;
+    ASSERT_FALSE(Prefilter(cycle, *pod, table, volumes).message);
+    Refusal refusal;
+    EXPECT_EQ(FilterVolumeZone(cycle, table.Find(c.node), refusal), c.fits) << c.labels << " on " << c.node;
+    if (!c.fits) { EXPECT_EQ(refusal.reasons.front(), "node(s) had no available volume zone"); }
+  }
+}
+
 TEST(VolumeTable, WaitingClaimsAreMatchedWithTheSmallestVolumeOfTheNode) {
   NodeTable table;
   table.SetNode(MakeNode("a"));

@@ -133,6 +133,8 @@ void CustomKinds::FollowExtensions(Runtime& runtime, Client client, InformerFact
 
 void CustomKinds::TakeService(const Value& service, bool gone) {
   std::string name(meta::Name(service));
+  std::string version = std::string(service.Path({"spec", "group"}).AsString()) + "/" + std::string(service.Path({"spec", "version"}).AsString());
+  unavailable_.erase(version);
   if (gone || !service.Path({"spec", "service"})) {
     if (services_.erase(name) > 0) TakeDiscovered(name, Value());
     return;
@@ -140,6 +142,7 @@ void CustomKinds::TakeService(const Value& service, bool gone) {
   bool available = std::ranges::any_of(service.Path({"status", "conditions"}).items(), [](const Value& condition) {
     return condition.Get("type").AsString() == "Available" && condition.Get("status").AsString() == "True";
   });
+  if (!available) unavailable_.insert(std::move(version));
   if (!available || !services_.insert(name).second) return;
   discovering_->Spawn(Discover(name, std::string(service.Path({"spec", "group"}).AsString()), std::string(service.Path({"spec", "version"}).AsString())));
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "homeostat/base/log.h"
+#include "sdk/internal/identity_store.h"
 #include "sdk/internal/object_store.h"
 
 namespace homeostat::sdk {
@@ -50,6 +51,15 @@ bool ReachedVersion(std::string_view version, std::string_view other) {
   return version >= other;
 }
 
+namespace {
+
+std::unique_ptr<LocalStore> MakeStore(const InformerOptions& options) {
+  if (options.identities_only) return std::make_unique<IdentityStore>();
+  return std::make_unique<ObjectStore>(options.managed_fields);
+}
+
+}  // namespace
+
 struct Informer::State {
   State(Runtime& loop, Client the_client, const schema::Kind& the_kind, InformerOptions the_options)
       : runtime(loop),
@@ -57,7 +67,7 @@ struct Informer::State {
         kind(the_kind),
         options(std::move(the_options)),
         stream_list(options.stream_list),
-        store(options.managed_fields),
+        store(MakeStore(options)),
         changed(loop) {
     group.emplace(loop);
   }
@@ -69,7 +79,7 @@ struct Informer::State {
   bool stream_list;          // the server may be asked for streamed lists
   bool plain_list = false;   // a streamed list came to nothing: the next one is an ordinary one
   std::vector<std::function<void(const Change&)>> handlers;
-  ObjectStore store;
+  const std::unique_ptr<LocalStore> store;
   std::string resource_version;
   bool listed = false;   // resource_version is a position to watch from
   bool synced = false, started = false;
@@ -85,7 +95,7 @@ struct Informer::State {
   WatchOptions MakeWatch();
   Result<void> Take(const WatchEvent& event);
   void TakeList(std::vector<object::DocumentPtr> items, std::string version);
-  void Tell(const ObjectStore::Changes& changes) const {
+  void Tell(const LocalStore::Changes& changes) const {
     for (const Change& change : changes) {
       for (const auto& handler : handlers) handler(change);
     }
@@ -93,8 +103,8 @@ struct Informer::State {
 };
 
 void Informer::State::TakeList(std::vector<object::DocumentPtr> items, std::string version) {
-  ObjectStore::Changes changes;
-  store.Replace(std::move(items), changes);
+  LocalStore::Changes changes;
+  store->Replace(std::move(items), changes);
   resource_version = std::move(version);
   listed = true;
   plain_list = false;
@@ -109,9 +119,9 @@ Result<void> Informer::State::Take(const WatchEvent& event) {
   std::string version(meta::ResourceVersion(object));
   // Versions of a watch rise: what does not rise was shown before.
   if (ReachedVersion(resource_version, version)) return Done();
-  ObjectStore::Changes changes;
-  if (event.type == WatchEventType::kAdded || event.type == WatchEventType::kModified) store.Put(event.object, changes);
-  if (event.type == WatchEventType::kDeleted) store.Remove(meta::Key(object), event.object, changes);
+  LocalStore::Changes changes;
+  if (event.type == WatchEventType::kAdded || event.type == WatchEventType::kModified) store->Put(event.object, changes);
+  if (event.type == WatchEventType::kDeleted) store->Remove(meta::Key(object), event.object, changes);
   if (!version.empty()) resource_version = std::move(version);
   Tell(changes);
   return Done();
@@ -234,8 +244,8 @@ Task<void> Informer::State::Resync() {
   while (true) {
     auto wait = Sleep(runtime, options.resync);
     co_await wait;
-    ObjectStore::Changes all;
-    for (object::DocumentPtr& object : store.List({})) all.push_back({object, object});
+    LocalStore::Changes all;
+    for (object::DocumentPtr& object : store->List({})) all.push_back({object, object});
     Tell(all);
   }
 }
@@ -245,16 +255,16 @@ Informer::Informer(Runtime& runtime, Client client, const schema::Kind& kind, In
 Informer::~Informer() { state_->group.reset(); }
 
 void Informer::AddHandler(std::function<void(const Change&)> handler) {
-  for (object::DocumentPtr& object : state_->store.List({})) handler({nullptr, std::move(object)});
+  for (object::DocumentPtr& object : state_->store->List({})) handler({nullptr, std::move(object)});
   state_->handlers.push_back(std::move(handler));
 }
 
-void Informer::AddIndex(std::string name, IndexFunction function) { state_->store.AddIndex(std::move(name), std::move(function)); }
+void Informer::AddIndex(std::string name, IndexFunction function) { state_->store->AddIndex(std::move(name), std::move(function)); }
 
 void Informer::Start() {
   if (std::exchange(state_->started, true)) return;
   state_->group->Spawn(state_->Run());
-  if (state_->options.resync > Duration(0)) state_->group->Spawn(state_->Resync());
+  if (state_->options.resync > Duration(0) && !state_->options.identities_only) state_->group->Spawn(state_->Resync());
 }
 
 bool Informer::synced() const { return state_->synced; }
@@ -267,12 +277,12 @@ Task<void> Informer::WaitForSync() {
   }
 }
 
-object::DocumentPtr Informer::Get(std::string_view key) const { return state_->store.Get(key); }
-std::vector<object::DocumentPtr> Informer::List(std::string_view ns) const { return state_->store.List(ns); }
+object::DocumentPtr Informer::Get(std::string_view key) const { return state_->store->Get(key); }
+std::vector<object::DocumentPtr> Informer::List(std::string_view ns) const { return state_->store->List(ns); }
 std::vector<object::DocumentPtr> Informer::ByIndex(std::string_view index, std::string_view value) const {
-  return state_->store.ByIndex(index, value);
+  return state_->store->ByIndex(index, value);
 }
-size_t Informer::size() const { return state_->store.size(); }
+size_t Informer::size() const { return state_->store->size(); }
 const schema::Kind& Informer::kind() const { return state_->kind; }
 const std::string& Informer::resource_version() const { return state_->resource_version; }
 

@@ -173,7 +173,7 @@ Task<Result<cache::EntryPtr>> StoreMarked(RequestContext& context, const cache::
   auto convert = ToStoredForm(context, marked);
   CO_TRY_ASSIGN(Value stored, co_await std::move(convert));
   CO_TRY_ASSIGN(Bytes bytes, EncodeStored(context.arena(), StoredKind(*context.resource), stored, context.resource->custom));
-  store::Write write{entry.key(), std::move(bytes), store::Expectation::At(entry.revision()), MakeWriteInfo(context, "")};
+  store::Write write{std::string(entry.key()), std::move(bytes), store::Expectation::At(entry.revision()), MakeWriteInfo(context, "")};
   auto commit = CommitWrite(context, context.storage(), "update", std::move(write));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
   if (result.committed) {

@@ -313,7 +313,7 @@ Result<Bytes> EncodeEntry(const Resource& resource, const cache::EntryPtr& entry
   name += encoding == Encoding::kProtobuf ? "/protobuf" : "/json";
   if (as_item) name += "/item";
   // JSON has the names that protobuf has numbers for.
-  size_t expected = entry->stored().size() + entry->stored().size() / 2 + 1024;
+  size_t expected = entry->stored_size() + entry->stored_size() / 2 + 1024;
   return entry->Encoding(name, [&](const Value& stored) {
     return encoding == Encoding::kProtobuf ? EncodeItemProtobuf(resource, stored, as_item)
                                            : EncodeItemJson(resource, stored, as_item, expected);

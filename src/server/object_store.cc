@@ -104,26 +104,14 @@ Result<object::DocumentPtr> DecodeStored(const schema::Kind& storage, const Byte
   return object::DocumentPtr(document);
 }
 
-namespace {
-
-// In a block of just its size: what is stored stays in memory for long, and a buffer that grew while it was written has room to spare.
-Bytes Exact(std::string_view text) {
-  auto block = std::make_shared_for_overwrite<char[]>(text.size());
-  std::copy(text.begin(), text.end(), block.get());
-  const std::string_view view(block.get(), text.size());
-  return Bytes(std::move(block), view);
-}
-
-}  // namespace
-
 Result<Bytes> EncodeStored(object::Arena& arena, const schema::Kind& storage, const Value& object, bool custom) {
   Value bare = SetMetadata(arena, *storage.type, object, "resourceVersion", Value());
   bare = schema::WithTypeMeta(arena, *storage.type, bare, storage.gvk.ApiVersion(), storage.gvk.kind);
-  if (!custom) return Exact(schema::EncodeProtobufObject(*storage.type, bare));
+  if (!custom) return Bytes(schema::EncodeProtobufObject(*storage.type, bare));
   std::string json;
   schema::EncodeJson(*storage.type, bare, json);
   json.push_back('\n');
-  return Exact(json);
+  return Bytes(std::move(json));
 }
 
 store::WriteInfo MakeWriteInfo(RequestContext& context, std::string_view field_manager) {
@@ -224,7 +212,7 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
 
 Task<Result<bool>> StoreRemoval(RequestContext& context, const schema::Kind& kind, const cache::Entry& entry,
                                 store::WriteInfo info) {
-  store::Write write{entry.key(), std::nullopt, store::Expectation::At(entry.revision()), std::move(info)};
+  store::Write write{std::string(entry.key()), std::nullopt, store::Expectation::At(entry.revision()), std::move(info)};
   auto commit = CommitWrite(context, kind, "delete", std::move(write));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
   if (!result.committed) {
@@ -236,7 +224,7 @@ Task<Result<bool>> StoreRemoval(RequestContext& context, const schema::Kind& kin
 
 Task<Result<void>> WaitForRival(RequestContext& context, const cache::CommitResult& result) {
   if (result.current) {
-    auto wait = context.parts.cache.WaitFor(result.current->revision, std::chrono::seconds(10));
+    auto wait = context.parts.cache.WaitFor(result.current->revision(), std::chrono::seconds(10));
     co_return co_await std::move(wait);
   }
   auto turn = Yield(context.runtime());

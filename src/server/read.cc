@@ -89,7 +89,7 @@ Result<Page> TakePage(const Selection& selection, const std::vector<cache::Entry
     if (limit <= 0 || page.entries.size() < static_cast<size_t>(limit)) continue;
     if (i + 1 == entries.size()) break;
     // The next page begins right behind this key.
-    std::string next = entries[i]->key().substr(prefix.size());
+    std::string next(entries[i]->key().substr(prefix.size()));
     next.push_back('\0');
     page.meta.continue_token = EncodeContinue(static_cast<int64_t>(revision), next);
     if (selection.Everything()) page.meta.remaining = static_cast<int64_t>(entries.size() - i - 1);

@@ -64,7 +64,7 @@ Task<void> WriteForEver(Engine* engine, uint64_t seed) {
     auto committing = engine->Commit(std::move(write));
     auto outcome = co_await committing;
     if (!outcome) _exit(2);
-    known[key] = outcome->committed ? outcome->revision : outcome->current ? outcome->current->revision : 0;
+    known[key] = outcome->committed ? outcome->revision : outcome->current ? outcome->current->revision() : 0;
     if (outcome->committed) Note(std::to_string(outcome->revision) + " " + key + " " + (remove ? "-" : tag) + "\n");
     if (random() % 300 == 0 && engine->revision() > 500) {
       // Never as far as the newest, which may not have been noted yet: the parent could not know of them.
@@ -196,7 +196,7 @@ class CrashTest : public testing::Test {
     uint64_t expected = compacted;
     for (const Event& event : events) {
       ASSERT_EQ(event.revision, ++expected);
-      const Known write{event.record.key, event.deleted ? "-" : TagOf(event.record.value)};
+      const Known write{std::string(event.record.key()), event.deleted ? "-" : TagOf(event.record.value())};
       auto [seen, fresh] = seen_.emplace(event.revision, write);
       ASSERT_EQ(seen->second, write) << event.revision;
       auto acknowledged = acknowledged_.find(event.revision);
@@ -217,8 +217,9 @@ class CrashTest : public testing::Test {
     for (const auto& [key, write] : newest) standing += write.second != "-";
     ASSERT_EQ(range.records.size(), standing);
     for (const Record& record : range.records) {
-      ASSERT_EQ(record.revision, newest[record.key].first) << record.key;
-      ASSERT_EQ(TagOf(record.value), newest[record.key].second) << record.key;
+      const std::string key(record.key());
+      ASSERT_EQ(record.revision(), newest[key].first) << key;
+      ASSERT_EQ(TagOf(record.value()), newest[key].second) << key;
     }
   }
 

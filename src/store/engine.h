@@ -23,6 +23,7 @@
 #include "homeostat/base/bytes.h"
 #include "homeostat/base/result.h"
 #include "homeostat/base/runtime.h"
+#include "store/record.h"
 
 namespace homeostat::store {
 
@@ -45,13 +46,7 @@ struct Write {
   std::optional<Bytes> value;  // nullopt deletes; deleting what is not there commits nothing
   Expectation expectation;
   WriteInfo info;
-};
-
-struct Record {
-  std::string key;
-  Bytes value;
-  uint64_t create_revision = 0;
-  uint64_t revision = 0;
+  uint64_t ticket = 0;  // comes back with the event
 };
 
 struct Event {
@@ -60,6 +55,7 @@ struct Event {
   Record record;  // after the write; for a deletion the key and its last value, with the deletion's revision
   std::optional<Record> previous;  // the state before, if there was one and it is still kept
   WriteInfo info;
+  uint64_t ticket = 0;  // of the write, for the observer; 0 for events that are read later
 };
 
 struct CommitOutcome {

@@ -20,7 +20,7 @@ class Model {
     const Record* record = nullptr;
     for (const Event& event : events_) {
       if (event.revision > revision) break;
-      if (event.record.key == key) record = event.deleted ? nullptr : &event.record;
+      if (event.record.key() == key) record = event.deleted ? nullptr : &event.record;
     }
     return record;
   }
@@ -29,13 +29,12 @@ class Model {
     const bool holds = write.expectation.kind == Expectation::Kind::kAnything ||
                        (write.expectation.kind == Expectation::Kind::kAbsent && !standing) ||
                        (write.expectation.kind == Expectation::Kind::kRevision && standing &&
-                        standing->revision == write.expectation.revision);
+                        standing->revision() == write.expectation.revision);
     if (!holds || (!write.value && !standing)) return false;
     Event event{.revision = revision() + 1, .deleted = !write.value};
     if (standing) event.previous = *standing;
-    event.record = {.key = write.key, .revision = event.revision};
-    event.record.value = write.value ? *write.value : standing->value;
-    event.record.create_revision = standing ? standing->create_revision : event.revision;
+    event.record = Record::Make(write.key, write.value ? write.value->view() : standing->text(),
+                                standing ? standing->create_revision() : event.revision, event.revision);
     events_.push_back(event);
     return true;
   }
@@ -43,9 +42,9 @@ class Model {
   std::vector<Event> Kept(const std::string& key, uint64_t compacted) const {
     std::vector<Event> kept;
     for (Event event : events_) {
-      if (!key.empty() && event.record.key != key) continue;
-      if (!IsKept(event.revision, event.record.key, event.deleted, compacted)) continue;
-      if (event.previous && !IsKept(event.previous->revision, event.record.key, false, compacted))
+      if (!key.empty() && event.record.key() != key) continue;
+      if (!IsKept(event.revision, std::string(event.record.key()), event.deleted, compacted)) continue;
+      if (event.previous && !IsKept(event.previous->revision(), std::string(event.record.key()), false, compacted))
         event.previous.reset();
       kept.push_back(event);
     }
@@ -56,7 +55,7 @@ class Model {
   bool IsKept(uint64_t revision, const std::string& key, bool deleted, uint64_t compacted) const {
     if (revision > compacted) return true;
     const Record* then = At(key, compacted);
-    return !deleted && then && then->revision == revision;
+    return !deleted && then && then->revision() == revision;
   }
   std::vector<Event> events_;
 };
@@ -88,7 +87,7 @@ class Player {
         write.expectation = Expectation::Absent();
         break;
       case 1:
-        write.expectation = Expectation::At(standing ? standing->revision : Draw(10));
+        write.expectation = Expectation::At(standing ? standing->revision() : Draw(10));
         break;
       case 2:
         write.expectation = Expectation::At(Draw(model.revision() + 2));

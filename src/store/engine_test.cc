@@ -95,8 +95,8 @@ TEST_P(EngineTest, ManyAtOnceAreOrderedAndHeardBeforeTheyAnswer) {
   std::map<std::string, uint64_t> newest;
   for (size_t i = 0; i < heard_.size(); ++i) {
     EXPECT_EQ(heard_[i].revision, i + 2);
-    const uint64_t before = std::exchange(newest[heard_[i].record.key], heard_[i].revision);
-    EXPECT_EQ(heard_[i].previous ? heard_[i].previous->revision : 0, before);
+    const uint64_t before = std::exchange(newest[std::string(heard_[i].record.key())], heard_[i].revision);
+    EXPECT_EQ(heard_[i].previous ? heard_[i].previous->revision() : 0, before);
   }
 }
 

@@ -142,6 +142,32 @@ TEST_F(RocksDbEngineTest, AFileInItsPlaceIsOneClearLine) {
   EXPECT_EQ(Refusal(), "cannot make the data directory " + data() + ": Not a directory");
 }
 
+// As a store was written before records got a faster checksum.
+TEST_F(RocksDbEngineTest, RecordsOfTheFirstFormatAreReadAndGoneOnFrom) {
+  MakeStore(20);
+  Tamper([](rocksdb::DB& database, rocksdb::ColumnFamilyHandle& log, rocksdb::ColumnFamilyHandle&) {
+    std::string compacted;
+    ASSERT_TRUE(database.Get({}, "compacted", &compacted).ok());
+    uint64_t chain = *internal::DecodeUint64(std::string_view(compacted).substr(8));
+    for (uint64_t revision = 2; revision <= 21; ++revision) {
+      const std::string key = internal::EncodeUint64(revision);
+      std::string value;
+      ASSERT_TRUE(database.Get({}, &log, key, &value).ok());
+      const internal::EncodedRecord old = internal::EncodeRecord(*internal::DecodeRecord(revision, value), chain, 1);
+      chain = old.chain;
+      ASSERT_TRUE(database.Put({}, &log, key, old.value).ok());
+    }
+  });
+  EXPECT_NE(Refusal().find("is not the one that was acknowledged"), std::string::npos) << "the chain is another one";
+  std::ofstream(mark(), std::ios::trunc).close();
+  ASSERT_TRUE(Open());
+  Write(5);
+  Close();
+  ASSERT_TRUE(Open());
+  EXPECT_EQ(engine_->revision(), 26u);
+  EXPECT_EQ(Await(*runtime_, engine_->EventsSince("", 1))->size(), 25u);
+}
+
 TEST_F(RocksDbEngineTest, ADamagedLogIsRefused) {
   MakeStore(200);
   const auto log = Files(".log").back();
@@ -254,8 +280,8 @@ TEST_F(RocksDbEngineTest, ADroppedIndexIsMadeAnew) {
   auto after = Await(*runtime_, engine_->Range("", "", 0, 0)).value();
   ASSERT_EQ(after.records.size(), 9u);
   for (size_t i = 0; i < after.records.size(); ++i) {
-    EXPECT_EQ(after.records[i].key, before.records[i].key);
-    EXPECT_EQ(after.records[i].revision, before.records[i].revision);
+    EXPECT_EQ(after.records[i].key(), before.records[i].key());
+    EXPECT_EQ(after.records[i].revision(), before.records[i].revision());
   }
   EXPECT_EQ(Await(*runtime_, engine_->History("/k3")).value().size(), history.size());
   EXPECT_TRUE(Await(*runtime_, engine_->Commit(Put("/k3", "again", Expectation::Absent())))->committed);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/await_for_tests.h"
 #include "homeostat/api/core/v1_builders.h"
 #include "homeostat/base/http.h"
 #include "homeostat/object/json.h"
@@ -160,12 +161,7 @@ class SimulatedCluster {
 
   template <class T>
   T Await(Task<T> task) {
-    std::optional<T> result;
-    TaskGroup group(*runtime);
-    auto keep = [](Task<T> inner, std::optional<T>* out) -> Task<void> { out->emplace(co_await inner); };
-    group.Spawn(keep(std::move(task), &result));
-    EXPECT_TRUE(runtime->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(2)));
-    return *std::move(result);
+    return homeostat::Await(*runtime, std::move(task), std::chrono::minutes(2));
   }
   template <class T>
   Result<sdk::Object<T>> Create(const std::string& ns, const std::string& json) {

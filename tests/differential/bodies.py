@@ -20,10 +20,6 @@ YAML_WAYS = ['plain', 'flow', 'documents', 'twice', 'anchor', 'comment', 'tag', 
 class Bodies(cases.Case):
     goes_on = True
 
-    def __init__(self, seed, number, resources, namespace):
-        super().__init__(seed, number, resources, namespace)
-        self.made = False
-
     def requests(self):
         chance = self.chance
         if not self.shared:

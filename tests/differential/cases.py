@@ -7,6 +7,7 @@ import urllib.parse
 
 import mutate
 import values
+from scenarios import merge as merged  # of tests/golden, which compare.py puts on the path
 
 APPLY, JSON_PATCH = 'application/apply-patch+yaml', 'application/json-patch+json'
 MERGE, STRATEGIC = 'application/merge-patch+json', 'application/strategic-merge-patch+json'
@@ -29,18 +30,6 @@ class Request:
         self.headers = {} if body is None or not content else {'Content-Type': content}
         if accept is not None:
             self.headers['Accept'] = accept
-
-
-def merged(target, patch):
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = merged(result.get(name), value)
-    return result
 
 
 class Case:
@@ -319,7 +308,6 @@ class Walk(Case):
         self.name = self.object['metadata']['name']
         self.collection = resource.path(namespace)
         self.path = f'{self.collection}/{self.name}'
-        self.head = {'apiVersion': self.object['apiVersion'], 'kind': self.object['kind'], 'metadata': {'name': self.name}}
 
     def requests(self):
         body = merged(self.object, {'metadata': {'labels': {'walk': 'yes'}}})

@@ -84,6 +84,7 @@ class Side:
             if request.until(code, data.decode('utf8', 'replace')) if callable(request.until) else code == 200:
                 return
             time.sleep(0.1)
+        print(f'{self.connections.url.netloc}: {request.method} {request.path} was not answered with 200 within ten seconds', file=sys.stderr)
 
     def remember(self, answer):
         """What later requests may name: the version and the place of a list."""

@@ -47,7 +47,6 @@ class Lists(cases.Case):
         usable = [resource for resource in resources if not resource.seeds.get('shared') and 'names' not in resource.seeds]
         super().__init__(seed, number, usable, namespace)
         self.space = f'{namespace}-l{number}'
-        self.head = {'Content-Type': 'application/json'}
         if self.resource.namespaced:
             self.collection = self.resource.path(self.space)
         self.selectors = ['metadata.name', 'metadata.name', 'metadata.namespace', *FIELDS.get(self.resource.kind, [])]

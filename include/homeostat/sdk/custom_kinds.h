@@ -37,6 +37,8 @@ class CustomKinds {
   std::vector<const schema::Kind*> Served() const;
   // A served kind in any of its versions; null if there is none.
   const schema::Kind* Find(std::string_view group, std::string_view version, std::string_view kind) const;
+  // Versions ("group/version") that an APIService leads to a server for which is not available: what it has now is not known.
+  const std::set<std::string>& unavailable() const { return unavailable_; }
   // Of the definitions: until it has synced, not all kinds are known.
   Informer& informer() { return definitions_; }
 
@@ -65,6 +67,7 @@ class CustomKinds {
   Runtime* runtime_ = nullptr;
   std::unique_ptr<Client> client_;
   std::set<std::string> services_;  // APIServices whose kinds are known or asked for
+  std::set<std::string> unavailable_;
   std::unique_ptr<TaskGroup> discovering_;
 };
 

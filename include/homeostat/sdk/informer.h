@@ -19,6 +19,10 @@ struct InformerOptions {
   Duration resync{0};                   // calls the handlers for everything again this often; 0: never
   bool metadata_only = false;           // objects are PartialObjectMetadata: kind, apiVersion and metadata
   bool managed_fields = true;           // whether metadata.managedFields are kept; they are often half of an object
+  // Keeps no objects, only which there are, in a hundred bytes each: handlers get the current object as it came, and of a
+  // previous one, as readers of any, its metadata's namespace, name, uid and resourceVersion. There are no indexes then, and
+  // nothing is told again (resync).
+  bool identities_only = false;
   // Asks for the list as the beginning of the watch (sendInitialEvents); where nothing comes of that, lists.
   bool stream_list = true;
   bool operator==(const InformerOptions&) const = default;

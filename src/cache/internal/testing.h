@@ -69,7 +69,7 @@ class CacheFixture : public testing::Test {
   CommitResult Delete(std::string key) { return Commit(std::move(key), std::nullopt); }
 
   static std::string Show(const Entry& entry) {
-    return entry.key() + "=" + entry.stored().str() + "@" + std::to_string(entry.revision());
+    return std::string(entry.key()) + "=" + entry.stored().str() + "@" + std::to_string(entry.revision());
   }
   static std::string Show(const Snapshot& snapshot) {
     std::string text = std::to_string(snapshot.revision) + ":";

@@ -35,23 +35,25 @@ bool WatchHub::Listens(std::string_view key) const {
   return found;
 }
 
-void WatchHub::Dispatch(const WatchEventPtr& event) {
-  EachPrefix(event->key(), [&](std::string_view prefix) {
-    DispatchTo(prefix, event);
+void WatchHub::Dispatch(const WatchEvent& event) {
+  WatchEventPtr shared;
+  EachPrefix(event.key(), [&](std::string_view prefix) {
+    DispatchTo(prefix, event, shared);
     return true;
   });
 }
 
-void WatchHub::DispatchTo(std::string_view prefix, const WatchEventPtr& event) {
+void WatchHub::DispatchTo(std::string_view prefix, const WatchEvent& event, WatchEventPtr& shared) {
   auto found = by_prefix_.find(prefix);
   if (found == by_prefix_.end()) return;
   for (const SubscriptionPtr& subscription : found->second) {
-    if (subscription->overrun || event->revision <= subscription->after_revision) continue;
+    if (subscription->overrun || event.revision <= subscription->after_revision) continue;
     if (subscription->queue.size() >= subscription->backlog) {
       subscription->overrun = true;
       subscription->queue.clear();
     } else {
-      subscription->queue.push_back(event);
+      if (!shared) shared = std::make_shared<WatchEvent>(event);
+      subscription->queue.push_back(shared);
     }
     if (!std::exchange(subscription->touched, true)) touched_.push_back(subscription);
   }

@@ -36,7 +36,7 @@ class WatchHub {
   // Whether anyone would hear of a change of that key.
   bool Listens(std::string_view key) const;
   // Queues the event with everyone it concerns.
-  void Dispatch(const WatchEventPtr& event);
+  void Dispatch(const WatchEvent& event);
   // Wakes those that were given something since the last call, and says that every event up to here was dispatched.
   void Publish(uint64_t revision);
   // Wakes those who listen at or below a prefix, with nothing new.
@@ -46,7 +46,8 @@ class WatchHub {
   size_t size() const { return size_; }
 
  private:
-  void DispatchTo(std::string_view prefix, const WatchEventPtr& event);
+  // `shared`: the event as subscriptions queue it, made for the first of them.
+  void DispatchTo(std::string_view prefix, const WatchEvent& event, WatchEventPtr& shared);
   // Every prefix that a subscription which hears of the key may have, until the visitor says no.
   template <class Visit>
   static void EachPrefix(std::string_view key, Visit visit);

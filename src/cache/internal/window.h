@@ -9,11 +9,19 @@
 
 namespace homeostat::cache::internal {
 
-// Memory of one entry, about: itself, its key and value, and what the allocator and the reference counts add.
-size_t CostOf(const Entry& entry);
-
 class Window {
  public:
+  // An event in few words, as there are many: what watchers are told of it is made when somebody goes back so far.
+  struct Item {
+    EntryPtr entry;     // the new state; of a deletion, the last state with the deletion's revision
+    EntryPtr previous;  // null for a creation
+    int64_t time : 63;  // ns, monotonic
+    uint64_t deleted : 1;
+
+    uint64_t revision() const { return entry->revision(); }
+    WatchEventPtr Event() const;
+  };
+
   explicit Window(const Options& options) : options_(options) {}
 
   // Forgets everything; the past begins at this revision.
@@ -22,25 +30,20 @@ class Window {
   // `live_bytes`: what the live objects take.
   void Trim(MonotonicTime now, size_t live_bytes);
   // Revisions rise.
-  void Append(WatchEventPtr event, MonotonicTime now);
+  void Append(const WatchEvent& event, MonotonicTime now);
 
   uint64_t start() const { return start_; }
-  size_t size() const { return events_.size(); }
+  size_t size() const { return items_.size(); }
   size_t bytes() const { return bytes_; }
-  const WatchEventPtr& at(size_t index) const { return events_[index].event; }
+  const Item& at(size_t index) const { return items_[index]; }
   // Index of the first event above the revision; size() if there is none.
   size_t FirstAfter(uint64_t revision) const;
   // The event of that revision; null if the window has none.
-  WatchEventPtr Find(uint64_t revision) const;
+  const Item* Find(uint64_t revision) const;
 
  private:
-  struct Item {
-    WatchEventPtr event;
-    MonotonicTime time;
-    size_t bytes;
-  };
   const Options options_;
-  std::deque<Item> events_;
+  std::deque<Item> items_;
   uint64_t start_ = 0;
   size_t bytes_ = 0;
 };

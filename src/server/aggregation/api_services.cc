@@ -31,9 +31,11 @@ std::string ApiServiceName(std::string_view group, std::string_view version) {
 void ApiServices::Start(Observer observer) {
   observer_ = std::move(observer);
   cache_.Observe(std::string(kPrefix), [this](const cache::WatchEvent& event) {
-    Update(event.key().substr(kPrefix.size()), event.current);
+    Update(std::string(event.key().substr(kPrefix.size())), event.current);
   });
-  for (const cache::EntryPtr& entry : cache_.List(kPrefix).entries) Update(entry->key().substr(kPrefix.size()), entry);
+  for (const cache::EntryPtr& entry : cache_.List(kPrefix).entries) {
+    Update(std::string(entry->key().substr(kPrefix.size())), entry);
+  }
 }
 
 void ApiServices::Update(const std::string& name, const cache::EntryPtr& entry) {

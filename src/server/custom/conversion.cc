@@ -148,7 +148,7 @@ Task<Result<void>> Conversion::MakeViews(callout::Caller& caller, std::span<cons
     document->arena().Keep(converted[i].document);
     document->arena().Keep(documents[i]);
     out.push_back(entries[i]->Showing(document));
-    KeepView(keys[i], out.back(), 4 * entries[i]->stored().size());
+    KeepView(keys[i], out.back(), 4 * entries[i]->stored_size());
   }
   co_return Result<void>();
 }
@@ -161,7 +161,7 @@ Task<Result<std::vector<cache::EntryPtr>>> Conversion::Views(callout::Caller& ca
     if (!entries[i]) continue;
     CO_TRY_ASSIGN(object::DocumentPtr document, entries[i]->document());
     if (document->root().Get("apiVersion").AsString() == to.gvk.ApiVersion()) continue;
-    keys[i] = entries[i]->key() + "@" + std::to_string(entries[i]->revision()) + "@" + std::string(to.gvk.version);
+    keys[i] = std::string(entries[i]->key()) + "@" + std::to_string(entries[i]->revision()) + "@" + std::string(to.gvk.version);
     open.push_back(i);
   }
   while (!open.empty()) {
@@ -179,7 +179,7 @@ Task<Result<std::vector<cache::EntryPtr>>> Conversion::Views(callout::Caller& ca
       for (size_t at = 0; at < mine.size(); ++at) {
         batch.push_back(entries[mine[at]]);
         batch_keys.push_back(keys[mine[at]]);
-        bytes += batch.back()->stored().size();
+        bytes += batch.back()->stored_size();
         if (at + 1 < mine.size() && batch.size() < kBatchObjects && bytes < kBatchBytes) continue;
         auto make = MakeViews(caller, batch, batch_keys, to, views);
         CO_TRY(co_await std::move(make));

@@ -57,10 +57,14 @@ Definitions::~Definitions() = default;
 
 void Definitions::Start() {
   parts_.cache.Observe(std::string(kPrefix), [this](const cache::WatchEvent& event) { Observe(event); });
-  for (const cache::EntryPtr& entry : parts_.cache.List(kPrefix).entries) Update(entry->key().substr(kPrefix.size()), entry);
+  for (const cache::EntryPtr& entry : parts_.cache.List(kPrefix).entries) {
+    Update(std::string(entry->key().substr(kPrefix.size())), entry);
+  }
 }
 
-void Definitions::Observe(const cache::WatchEvent& event) { Update(event.key().substr(kPrefix.size()), event.current); }
+void Definitions::Observe(const cache::WatchEvent& event) {
+  Update(std::string(event.key().substr(kPrefix.size())), event.current);
+}
 
 void Definitions::Update(const std::string& name, const cache::EntryPtr& entry) {
   std::shared_ptr<const Definition> next = entry ? Definition::Read(parts_.runtime, entry) : nullptr;

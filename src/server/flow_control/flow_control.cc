@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "homeostat/api/flowcontrol/v1.h"
-#include "homeostat/object/json.h"
+#include "homeostat/api/flowcontrol/v1_builders.h"
 #include "homeostat/object/time.h"
+#include "sdk/apply.h"
 
 namespace homeostat::server {
 namespace {
@@ -310,23 +310,20 @@ Task<void> FlowControl::WriteStatus() {
     if (std::ranges::any_of(conditions.items(), right)) continue;
     auto apply = ApplyStatus(name, level, dangling);
     auto applied = co_await std::move(apply);
-    if (!applied && !applied.error().IsNotFound()) options_.log.Warning("status of a flow schema", {{"name", name}, {"error", applied.error()}});
+    if (!applied) options_.log.Warning("status of a flow schema", {{"name", name}, {"error", applied.error()}});
   }
 }
 
 Task<Result<void>> FlowControl::ApplyStatus(std::string name, std::string level, bool dangling) {
-  std::string body = R"({"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"FlowSchema","metadata":{"name":)";
-  object::AppendJsonString(body, name);
-  body += std::string(R"(},"status":{"conditions":[{"type":"Dangling","status":")") + (dangling ? "True" : "False") + R"(","lastTransitionTime":")" +
-          object::FormatTime(object::Timestamp::FromClock(runtime_.WallNow())) + R"(","reason":")" + (dangling ? "NotFound" : "Found") +
-          R"(","message":)";
-  object::AppendJsonString(body, "This FlowSchema references the PriorityLevelConfiguration object named \"" + level + "\" " +
-                                     (dangling ? "but there is no such object" : "and it exists"));
-  body += "}]}}";
-  sdk::PatchOptions options{.field_manager = std::string(kFieldManager), .force = true};
-  auto patch = client_->Patch(api::flowcontrol::v1::FlowSchema::SchemaKind(), "", name, sdk::PatchType::kApply, Bytes(std::move(body)), "status",
-                              std::move(options));
-  CO_TRY(co_await std::move(patch));
+  api::flowcontrol::v1::FlowSchemaBuilder wanted;
+  wanted.mutable_metadata().set_name(name);
+  auto condition = wanted.mutable_status().add_conditions();
+  condition.set_type("Dangling").set_status(dangling ? "True" : "False").set_reason(dangling ? "NotFound" : "Found");
+  condition.set_last_transition_time(object::FormatTime(object::Timestamp::FromClock(runtime_.WallNow())));
+  condition.set_message("This FlowSchema references the PriorityLevelConfiguration object named \"" + level + "\" " +
+                        (dangling ? "but there is no such object" : "and it exists"));
+  auto apply = sdk::Apply(*client_, api::flowcontrol::v1::FlowSchema::SchemaKind(), wanted.Freeze(), "status", kFieldManager);
+  CO_TRY(co_await std::move(apply));
   co_return Done();
 }
 

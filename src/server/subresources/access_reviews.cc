@@ -1,6 +1,7 @@
 // SubjectAccessReview and its family: may this user do that? What may I do here?
 #include "homeostat/api/authorization/v1.h"
 #include "homeostat/api/authorization/v1_builders.h"
+#include "homeostat/base/go_text.h"
 #include "kinds/internal_json.h"
 #include "server/subresources/review.h"
 #include "server/subresources/review_attributes.h"
@@ -173,7 +174,7 @@ Task<Result<http::Response>> AnswerRules(RequestContext& context, auth::RuleReso
     for (const std::string& verb : rule.verbs) item.add_verbs(verb);
     for (const std::string& url : rule.urls) item.add_non_resource_urls(url);
   }
-  if (!rules.faults.empty()) status.set_evaluation_error(auth::AggregateText(rules.faults));
+  if (!rules.faults.empty()) status.set_evaluation_error(AggregateText(rules.faults));
   co_return AnswerReview(context, review.FreezeInto(context.arena()));
 }
 

@@ -21,16 +21,14 @@ inline constexpr uint64_t kFirstRevision = 1;
 
 // One write as the log keeps it.
 struct LogRecord {
-  uint64_t revision = 0;
-  uint64_t create_revision = 0;
+  Record record;                   // with an empty value for a deletion: the last one is at previous_revision
   uint64_t previous_revision = 0;  // the key's write before this one, a deletion included; 0: none
-  bool deleted = false;            // then the value is empty: the last one is at previous_revision
-  std::string key;
-  Bytes value;
+  bool deleted = false;
   WriteInfo info;
-
-  Record ToRecord() const { return Record{key, value, create_revision, revision}; }
 };
+
+// What of a record is read.
+enum class Parts : uint8_t { kAll, kState };  // kState: all but the info
 
 // Where a key's newest write is.
 struct IndexEntry {
@@ -47,7 +45,7 @@ class LogView {
 
   virtual ~LogView() = default;
   virtual Result<std::optional<IndexEntry>> Find(std::string_view key) = 0;
-  virtual Result<std::optional<LogRecord>> Load(uint64_t revision) = 0;
+  virtual Result<std::optional<LogRecord>> Load(uint64_t revision, Parts parts) = 0;
   // Keys in order, deleted ones included; an empty end is no bound.
   virtual Result<void> ScanIndex(std::string_view start, std::string_view end, const IndexVisitor& visitor) = 0;
   // Records with first <= revision <= last, in order.
@@ -73,6 +71,8 @@ class LogStore {
   virtual ~LogStore() = default;
   // Whether calls may wait for the disk, and so must be made off the loop.
   virtual bool blocking() const = 0;
+  // Whether it keeps the records that Apply gets, as they are: they must carry notes then, as log_codec.h has them.
+  virtual bool keeps_records() const = 0;
   // `store_id` names the store if it is made now. Refuses what is damaged.
   virtual Result<LogPosition> Open(uint64_t store_id) = 0;
   // Any thread, also while Apply runs.

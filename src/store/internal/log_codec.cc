@@ -1,11 +1,13 @@
 #include "store/internal/log_codec.h"
 
+#include <xxhash.h>
+
 #include "homeostat/base/hash.h"
 
 namespace homeostat::store::internal {
 namespace {
 
-constexpr char kVersion = 1;
+constexpr char kSha256Version = 1, kXxh3Version = 2;
 constexpr char kDeletedFlag = 1;
 constexpr size_t kHeaderSize = 1 + 8;  // version and chain
 
@@ -52,24 +54,35 @@ class Reader {
     ok_ = false;
     return 0;
   }
-  std::string Text() { return std::string(Take(Varint())); }
+  std::string_view Text() { return Take(Varint()); }
 
  private:
   std::string_view rest_;
   bool ok_ = true;
 };
 
+void AppendInfo(std::string& out, const WriteInfo& info) {
+  for (const std::string* text : {&info.user, &info.field_manager, &info.verb, &info.subresource, &info.audit_id}) {
+    AppendText(out, *text);
+  }
+  AppendUint64(out, static_cast<uint64_t>(info.time.time_since_epoch().count()));
+}
+
+void ReadInfo(Reader& reader, Parts parts, WriteInfo& info) {
+  for (std::string* text : {&info.user, &info.field_manager, &info.verb, &info.subresource, &info.audit_id}) {
+    const std::string_view read = reader.Text();
+    if (parts == Parts::kAll) *text = read;
+  }
+  info.time = WallTime(Duration(static_cast<int64_t>(reader.Uint64())));
+}
+
 // The body but for the value.
 void AppendHead(std::string& out, const LogRecord& record) {
   out.push_back(record.deleted ? kDeletedFlag : 0);
-  AppendVarint(out, record.create_revision);
+  AppendVarint(out, record.record.create_revision());
   AppendVarint(out, record.previous_revision);
-  AppendText(out, record.key);
-  for (const std::string* text : {&record.info.user, &record.info.field_manager, &record.info.verb,
-                                  &record.info.subresource, &record.info.audit_id}) {
-    AppendText(out, *text);
-  }
-  AppendUint64(out, static_cast<uint64_t>(record.info.time.time_since_epoch().count()));
+  AppendText(out, record.record.key());
+  AppendInfo(out, record.info);
 }
 
 // What a record's chain is the checksum of: this, and its body.
@@ -79,26 +92,34 @@ void AppendChainHead(std::string& out, uint64_t previous_chain, uint64_t revisio
   AppendUint64(out, revision);
 }
 
-uint64_t Chain(uint64_t previous_chain, uint64_t revision, std::string_view body) {
+uint64_t ChecksumOf(char version, std::string_view text) {
+  return version == kSha256Version ? Checksum(text) : XXH3_64bits(text.data(), text.size());
+}
+
+uint64_t Chain(char version, uint64_t previous_chain, uint64_t revision, std::string_view body) {
   std::string text;
   text.reserve(kChainHeadSize + body.size());
   AppendChainHead(text, previous_chain, revision);
   text.append(body);
-  return Checksum(text);
+  return ChecksumOf(version, text);
 }
 
 Status UnreadableRecord(uint64_t revision) {
   return SystemError("the store is damaged: revision " + std::to_string(revision) + " cannot be read");
 }
 
-// Splits off version and chain.
-Result<std::pair<uint64_t, std::string_view>> SplitRecord(uint64_t revision, std::string_view value) {
+struct SplitParts {
+  char version = 0;
+  uint64_t chain = 0;
+  std::string_view body;
+};
+Result<SplitParts> SplitRecord(uint64_t revision, std::string_view value) {
   if (value.size() < kHeaderSize) return Fail(UnreadableRecord(revision));
-  if (value[0] != kVersion) {
+  if (value[0] != kSha256Version && value[0] != kXxh3Version) {
     return Fail(SystemError("revision " + std::to_string(revision) + " has the unknown format " +
                             std::to_string(static_cast<uint8_t>(value[0])) + ": written by a newer version?"));
   }
-  return std::pair(*DecodeUint64(value.substr(1, 8)), value.substr(kHeaderSize));
+  return SplitParts{value[0], *DecodeUint64(value.substr(1, 8)), value.substr(kHeaderSize)};
 }
 
 }  // namespace
@@ -120,67 +141,61 @@ uint64_t Checksum(std::string_view text) {
   return *DecodeUint64(std::string_view(Sha256(text)).substr(0, 8));
 }
 
-EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain) {
+EncodedRecord EncodeRecord(const LogRecord& record, uint64_t previous_chain, int format) {
+  const char version = static_cast<char>(format);
   std::string text;
-  text.reserve(kChainHeadSize + record.value.size() + record.key.size() + 256);
-  AppendChainHead(text, previous_chain, record.revision);
+  text.reserve(kChainHeadSize + record.record.text().size() + record.record.key().size() + 256);
+  AppendChainHead(text, previous_chain, record.record.revision());
   AppendHead(text, record);
-  text.append(record.value.view());
+  text.append(record.record.text());
   EncodedRecord encoded;
-  encoded.chain = Checksum(text);
+  encoded.chain = ChecksumOf(version, text);
   // The shorter header takes the place of what the chain was made with, and the body stays in its buffer.
-  std::string header(1, kVersion);
+  std::string header(1, version);
   AppendUint64(header, encoded.chain);
   text.replace(0, kChainHeadSize, header);
   encoded.value = std::move(text);
   return encoded;
 }
 
-std::string EncodeHead(const LogRecord& record) {
-  std::string head;
-  AppendHead(head, record);
-  head.shrink_to_fit();
-  return head;
+std::string EncodeNote(const LogRecord& record) {
+  std::string note;
+  note.push_back(record.deleted ? kDeletedFlag : 0);
+  AppendVarint(note, record.previous_revision);
+  AppendInfo(note, record.info);
+  return note;
 }
 
-Result<LogHead> DecodeHead(uint64_t revision, std::string_view text) {
-  Reader reader(text);
-  LogHead head;
-  LogRecord& record = head.record;
-  record.revision = revision;
+bool IsDeletion(std::string_view note) { return !note.empty() && (note[0] & kDeletedFlag) != 0; }
+
+Result<LogRecord> DecodeNote(const Record& record, Parts parts) {
+  Reader reader(record.note());
+  LogRecord read;
+  read.deleted = reader.Byte() & kDeletedFlag;
+  read.previous_revision = reader.Varint();
+  ReadInfo(reader, parts, read.info);
+  if (!reader.ok() || !reader.rest().empty()) return Fail(UnreadableRecord(record.revision()));
+  read.record = record;
+  return read;
+}
+
+Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value, Parts parts) {
+  TRY_ASSIGN(const SplitParts split, SplitRecord(revision, value));
+  Reader reader(split.body);
+  LogRecord record;
   record.deleted = reader.Byte() & kDeletedFlag;
-  record.create_revision = reader.Varint();
+  const uint64_t create_revision = reader.Varint();
   record.previous_revision = reader.Varint();
-  record.key = reader.Text();
-  record.info.user = reader.Text();
-  record.info.field_manager = reader.Text();
-  record.info.verb = reader.Text();
-  record.info.subresource = reader.Text();
-  record.info.audit_id = reader.Text();
-  record.info.time = WallTime(Duration(static_cast<int64_t>(reader.Uint64())));
+  const std::string_view key = reader.Text();
+  ReadInfo(reader, parts, record.info);
   if (!reader.ok()) return Fail(UnreadableRecord(revision));
-  head.rest = reader.rest();
-  return head;
-}
-
-std::string_view KeyOfHead(std::string_view head) {
-  Reader reader(head);
-  reader.Byte();
-  reader.Varint();
-  reader.Varint();
-  return reader.Take(reader.Varint());
-}
-
-Result<LogRecord> DecodeRecord(uint64_t revision, std::string_view value) {
-  TRY_ASSIGN(auto parts, SplitRecord(revision, value));
-  TRY_ASSIGN(LogHead head, DecodeHead(revision, parts.second));
-  head.record.value = Bytes::Copy(head.rest);
-  return std::move(head.record);
+  record.record = Record::Make(key, reader.rest(), create_revision, revision);
+  return record;
 }
 
 Result<RecordChain> ReadChain(uint64_t revision, std::string_view value, uint64_t previous_chain) {
-  TRY_ASSIGN(auto parts, SplitRecord(revision, value));
-  return RecordChain{.expected = Chain(previous_chain, revision, parts.second), .stored = parts.first};
+  TRY_ASSIGN(const SplitParts split, SplitRecord(revision, value));
+  return RecordChain{.expected = Chain(split.version, previous_chain, revision, split.body), .stored = split.chain};
 }
 
 std::string EncodeIndexEntry(IndexEntry entry) {

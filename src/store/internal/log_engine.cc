@@ -102,7 +102,7 @@ struct State : std::enable_shared_from_this<State> {
     Run(
         [self, group, from = published] {
           auto view = self->log->View();
-          group->ordered = OrderGroup(*view, from, group->writes);
+          group->ordered = OrderGroup(*view, from, group->writes, self->log->keeps_records());
           if (!group->ordered.batch.records.empty()) self->log->Apply(group->ordered.batch);
         },
         [self, group] { self->Publish(*group); });

@@ -11,7 +11,7 @@ Result<std::optional<LogRecord>> StateAt(LogView& view, IndexEntry newest, uint6
   if (newest.deleted && newest.revision <= revision) return std::nullopt;
   uint64_t at = newest.revision;
   while (at != 0) {
-    TRY_ASSIGN(auto record, view.Load(at));
+    TRY_ASSIGN(auto record, view.Load(at, Parts::kState));
     if (!record) {
       if (at > compacted) return Fail(MissingRevisionError(at));
       return std::nullopt;
@@ -27,10 +27,10 @@ Result<std::optional<LogRecord>> StateAt(LogView& view, IndexEntry newest, uint6
 
 // The event of a record; `previous` is the write before it, if that is kept.
 Event ToEvent(const LogRecord& record, const std::optional<LogRecord>& previous) {
-  Event event{.revision = record.revision, .deleted = record.deleted, .record = record.ToRecord(), .info = record.info};
+  Event event{.revision = record.record.revision(), .deleted = record.deleted, .record = record.record, .info = record.info};
   if (previous && !previous->deleted) {
-    event.previous = previous->ToRecord();
-    if (event.deleted) event.record.value = previous->value;
+    event.previous = previous->record;
+    if (event.deleted) event.record = previous->record.EndedAt(event.revision);
   }
   return event;
 }
@@ -49,7 +49,7 @@ Result<RangeResult> ReadRange(LogView& view, std::string_view start, std::string
       result.more = true;
       return false;
     }
-    result.records.push_back(state->ToRecord());
+    result.records.push_back(std::move(state->record));
     return true;
   }));
   return result;
@@ -59,14 +59,14 @@ Result<std::vector<Event>> ReadHistory(LogView& view, std::string_view key, uint
   std::vector<Event> events;
   TRY_ASSIGN(auto entry, view.Find(key));
   if (!entry) return events;
-  TRY_ASSIGN(auto record, view.Load(entry->revision));
+  TRY_ASSIGN(auto record, view.Load(entry->revision, Parts::kAll));
   if (!record) return Fail(MissingRevisionError(entry->revision));
   while (record) {
     std::optional<LogRecord> previous;
     if (record->previous_revision != 0) {
-      TRY_ASSIGN(previous, view.Load(record->previous_revision));
+      TRY_ASSIGN(previous, view.Load(record->previous_revision, Parts::kAll));
     }
-    if (record->revision <= published) events.push_back(ToEvent(*record, previous));
+    if (record->record.revision() <= published) events.push_back(ToEvent(*record, previous));
     record = std::move(previous);
   }
   std::reverse(events.begin(), events.end());
@@ -79,11 +79,11 @@ Result<std::vector<Event>> ReadEvents(LogView& view, std::string_view prefix, ui
   std::vector<Event> events;
   uint64_t expected = revision;
   TRY(view.ScanLog(revision + 1, published, [&](const LogRecord& record) -> Result<bool> {
-    if (record.revision != ++expected) return Fail(MissingRevisionError(expected));
-    if (!std::string_view(record.key).starts_with(prefix)) return true;
+    if (record.record.revision() != ++expected) return Fail(MissingRevisionError(expected));
+    if (!record.record.key().starts_with(prefix)) return true;
     std::optional<LogRecord> previous;
     if (record.previous_revision != 0) {
-      TRY_ASSIGN(previous, view.Load(record.previous_revision));
+      TRY_ASSIGN(previous, view.Load(record.previous_revision, Parts::kState));
     }
     events.push_back(ToEvent(record, previous));
     return true;

@@ -143,24 +143,26 @@ struct Database::Rep {
 };
 
 struct WriteBatch::Rep {
-  struct Operation {
-    enum class Kind : uint8_t { kPut, kDelete, kDeleteAll } kind;
-    Family family;
-    std::string key, value;
-  };
-  std::vector<Operation> operations;
+  const Database::Rep& database;
+  rocksdb::WriteBatch writes;
+  rocksdb::Status status;  // the first that was not well
+
+  void Take(const rocksdb::Status& done) {
+    if (status.ok()) status = done;
+  }
 };
 
-WriteBatch::WriteBatch() : rep_(std::make_unique<Rep>()) {}
-WriteBatch::~WriteBatch() = default;
-void WriteBatch::Put(Family family, std::string key, std::string value) {
-  rep_->operations.push_back({Rep::Operation::Kind::kPut, family, std::move(key), std::move(value)});
+WriteBatch::WriteBatch(const Database& database, size_t bytes)
+    : rep_(new Rep{.database = *database.rep_, .writes = rocksdb::WriteBatch(bytes), .status = {}}) {}
+WriteBatch::~WriteBatch() { rep_->status.PermitUncheckedError(); }
+void WriteBatch::Put(Family family, std::string_view key, std::string_view value) {
+  rep_->Take(rep_->writes.Put(rep_->database.Handle(family), ToSlice(key), ToSlice(value)));
 }
 void WriteBatch::Delete(Family family, std::string_view key) {
-  rep_->operations.push_back({Rep::Operation::Kind::kDelete, family, std::string(key), {}});
+  rep_->Take(rep_->writes.Delete(rep_->database.Handle(family), ToSlice(key)));
 }
 void WriteBatch::DeleteAll(Family family) {
-  rep_->operations.push_back({Rep::Operation::Kind::kDeleteAll, family, {}, {}});
+  rep_->Take(rep_->writes.DeleteRange(rep_->database.Handle(family), "", std::string(64, '\xff')));
 }
 
 Database::Database(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
@@ -191,30 +193,10 @@ Result<std::shared_ptr<Database>> Database::Open(const std::string& directory) {
 bool Database::made(Family family) const { return rep_->made[static_cast<size_t>(family)]; }
 
 Result<void> Database::Write(WriteBatch& batch, bool sync) {
-  using Kind = WriteBatch::Rep::Operation::Kind;
-  constexpr size_t kHead = 12, kOperationHead = 16;  // at most, besides keys and values
-  size_t size = kHead;
-  for (const auto& operation : batch.rep_->operations) size += kOperationHead + operation.key.size() + operation.value.size();
-  rocksdb::WriteBatch writes(size);
-  for (const auto& operation : batch.rep_->operations) {
-    rocksdb::ColumnFamilyHandle* family = rep_->Handle(operation.family);
-    rocksdb::Status status;
-    switch (operation.kind) {
-      case Kind::kPut:
-        status = writes.Put(family, operation.key, operation.value);
-        break;
-      case Kind::kDelete:
-        status = writes.Delete(family, operation.key);
-        break;
-      case Kind::kDeleteAll:
-        status = writes.DeleteRange(family, "", std::string(64, '\xff'));
-        break;
-    }
-    if (!status.ok()) return Fail(SystemError("cannot write the store: " + status.ToString()));
-  }
+  if (!batch.rep_->status.ok()) return Fail(SystemError("cannot write the store: " + batch.rep_->status.ToString()));
   rocksdb::WriteOptions options;
   options.sync = sync;
-  const rocksdb::Status status = rep_->database->Write(options, &writes);
+  const rocksdb::Status status = rep_->database->Write(options, &batch.rep_->writes);
   if (!status.ok()) return Fail(SystemError("cannot write the store: " + status.ToString()));
   return {};
 }

@@ -15,12 +15,15 @@ namespace homeostat::store::internal {
 // Its column families. kMeta holds a few settings, kLog the records, kIndex what is derived from them.
 enum class Family : uint8_t { kMeta, kLog, kIndex };
 
-// Writes that happen together or not at all.
+class Database;
+
+// Writes to one database that happen together or not at all. They are laid out as the database writes them, once.
 class WriteBatch {
  public:
-  WriteBatch();
+  // `bytes`: about how long keys and values are going to be, all together.
+  explicit WriteBatch(const Database& database, size_t bytes = 0);
   ~WriteBatch();
-  void Put(Family family, std::string key, std::string value);
+  void Put(Family family, std::string_view key, std::string_view value);
   void Delete(Family family, std::string_view key);
   void DeleteAll(Family family);
 
@@ -58,6 +61,7 @@ class Database : public std::enable_shared_from_this<Database> {
   };
 
  private:
+  friend class WriteBatch;
   struct Rep;
   explicit Database(std::unique_ptr<Rep> rep);
   std::unique_ptr<Rep> rep_;

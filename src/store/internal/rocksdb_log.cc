@@ -15,6 +15,8 @@ constexpr std::string_view kStoreKey = "store";          // version (1 byte), st
 constexpr std::string_view kCompactedKey = "compacted";  // revision, its chain
 constexpr std::string_view kIndexKey = "index";          // there when the index is whole
 constexpr char kStoreVersion = 1;
+// What a write takes in the log and the index besides its key and value, about.
+constexpr size_t kRecordOverhead = 256;
 // Records per write while the index is made anew.
 constexpr size_t kRebuildStep = 10'000;
 
@@ -42,11 +44,11 @@ class RocksDbView : public LogView {
     return DecodeIndexEntry(key, *value);
   }
 
-  Result<std::optional<LogRecord>> Load(uint64_t revision) override {
+  Result<std::optional<LogRecord>> Load(uint64_t revision, Parts parts) override {
     TRY(CheckOpen());
     TRY_ASSIGN(auto value, reading_->Get(Family::kLog, EncodeUint64(revision)));
     if (!value) return std::nullopt;
-    return DecodeRecord(revision, *value);
+    return DecodeRecord(revision, *value, parts);
   }
 
   Result<void> ScanIndex(std::string_view start, std::string_view end, const IndexVisitor& visitor) override {
@@ -111,6 +113,7 @@ class RocksDbLog : public LogStore {
       : options_(std::move(options)), mark_(options_.directory + "/acknowledged") {}
 
   bool blocking() const override { return true; }
+  bool keeps_records() const override { return false; }
 
   Result<LogPosition> Open(uint64_t store_id) override {
     TRY_ASSIGN(auto database, Database::Open(options_.directory));
@@ -136,13 +139,17 @@ class RocksDbLog : public LogStore {
   }
 
   void Apply(const LogBatch& batch) override {
-    WriteBatch writes;
+    size_t bytes = 0;
+    for (const LogRecord& record : batch.records) {
+      bytes += record.record.text().size() + 2 * record.record.key().size() + kRecordOverhead;
+    }
+    WriteBatch writes(*database_, bytes);
     ChainPosition last = last_;
     for (const LogRecord& record : batch.records) {
       EncodedRecord encoded = EncodeRecord(record, last.chain);
-      last = {record.revision, encoded.chain};
-      writes.Put(Family::kLog, EncodeUint64(record.revision), std::move(encoded.value));
-      writes.Put(Family::kIndex, record.key, EncodeIndexEntry({record.revision, record.deleted}));
+      last = {record.record.revision(), encoded.chain};
+      writes.Put(Family::kLog, EncodeUint64(last.revision), encoded.value);
+      writes.Put(Family::kIndex, record.record.key(), EncodeIndexEntry({last.revision, record.deleted}));
     }
     if (batch.compacted_revision != 0) AddCompaction(batch, writes);
     if (auto written = database_->Write(writes, options_.sync); !written) Fatal(written.error().message());
@@ -162,8 +169,8 @@ class RocksDbLog : public LogStore {
     if (!std::exchange(open_, false)) return;
     if (!options_.sync) {
       // An empty batch with sync brings everything before it to the disk.
-      WriteBatch nothing;
-      nothing.Put(Family::kMeta, std::string(kIndexKey), "");
+      WriteBatch nothing(*database_);
+      nothing.Put(Family::kMeta, kIndexKey, "");
       if (auto written = database_->Write(nothing, true); !written) Fatal(written.error().message());
       mark_.Write({store_id_, last_.revision, last_.chain});
     }
@@ -185,10 +192,10 @@ class RocksDbLog : public LogStore {
     store_id_ = store_id;
     last_ = {kFirstRevision, store_id};
     TRY(mark_.Create({store_id_, last_.revision, last_.chain}));
-    WriteBatch writes;
-    writes.Put(Family::kMeta, std::string(kStoreKey), std::string(1, kStoreVersion) + EncodeUint64(store_id));
-    writes.Put(Family::kMeta, std::string(kCompactedKey), EncodeUint64(last_.revision) + EncodeUint64(last_.chain));
-    writes.Put(Family::kMeta, std::string(kIndexKey), "");
+    WriteBatch writes(*database_);
+    writes.Put(Family::kMeta, kStoreKey, std::string(1, kStoreVersion) + EncodeUint64(store_id));
+    writes.Put(Family::kMeta, kCompactedKey, EncodeUint64(last_.revision) + EncodeUint64(last_.chain));
+    writes.Put(Family::kMeta, kIndexKey, "");
     TRY(database_->Write(writes, true));
     open_ = true;
     return LogPosition();
@@ -263,26 +270,27 @@ class RocksDbLog : public LogStore {
   Result<void> RebuildIndexIfNeeded(RocksDbView& view) {
     TRY_ASSIGN(auto whole, view.Setting(kIndexKey));
     if (whole && !database_->made(Family::kIndex)) return {};
-    auto writes = std::make_unique<WriteBatch>();
+    auto writes = std::make_unique<WriteBatch>(*database_);
     writes->Delete(Family::kMeta, kIndexKey);
     writes->DeleteAll(Family::kIndex);
     size_t count = 0;
     TRY(view.ScanLog(0, UINT64_MAX, [&](const LogRecord& record) -> Result<bool> {
-      writes->Put(Family::kIndex, record.key, EncodeIndexEntry({record.revision, record.deleted}));
+      writes->Put(Family::kIndex, record.record.key(),
+                  EncodeIndexEntry({record.record.revision(), record.deleted}));
       if (++count % kRebuildStep == 0) {
         TRY(database_->Write(*writes, true));
-        writes = std::make_unique<WriteBatch>();
+        writes = std::make_unique<WriteBatch>(*database_);
       }
       return true;
     }));
-    writes->Put(Family::kMeta, std::string(kIndexKey), "");
+    writes->Put(Family::kMeta, kIndexKey, "");
     return database_->Write(*writes, true);
   }
 
   void AddCompaction(const LogBatch& batch, WriteBatch& writes) {
     for (uint64_t revision : batch.dropped) writes.Delete(Family::kLog, EncodeUint64(revision));
     for (const std::string& key : batch.forgotten) writes.Delete(Family::kIndex, key);
-    writes.Put(Family::kMeta, std::string(kCompactedKey),
+    writes.Put(Family::kMeta, kCompactedKey,
                EncodeUint64(batch.compacted_revision) + EncodeUint64(ChainAt(batch.compacted_revision)));
   }
 

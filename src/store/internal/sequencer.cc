@@ -2,11 +2,18 @@
 
 #include <unordered_map>
 
+#include "store/internal/log_codec.h"
+
 namespace homeostat::store::internal {
 namespace {
 
 // The state of a key, or of none.
-using Standing = std::optional<LogRecord>;
+struct State {
+  Record record;
+  uint64_t revision = 0;  // of the key's newest write
+  bool deleted = false;
+};
+using Standing = std::optional<State>;
 
 bool Live(const Standing& standing) { return standing && !standing->deleted; }
 
@@ -25,27 +32,28 @@ bool Holds(const Expectation& expectation, const Standing& standing) {
 // One group being ordered.
 class Ordering {
  public:
-  Ordering(LogView& view, uint64_t revision) : view_(view) { group_.revision = revision; }
+  Ordering(LogView& view, uint64_t revision, bool notes) : view_(view), notes_(notes) { group_.revision = revision; }
 
-  Result<CommitOutcome> Add(const Write& write) {
+  // Takes the write's info.
+  Result<CommitOutcome> Add(Write& write) {
     TRY_ASSIGN(Standing standing, StandingOf(write.key));
     const bool nothing_to_delete = !write.value && !Live(standing);
     if (!Holds(write.expectation, standing) || nothing_to_delete) {
       CommitOutcome refused{.revision = group_.revision};
-      if (Live(standing)) refused.current = standing->ToRecord();
+      if (Live(standing)) refused.current = standing->record;
       return refused;
     }
+    const uint64_t revision = ++group_.revision;
     LogRecord record;
-    record.revision = ++group_.revision;
-    record.create_revision = Live(standing) ? standing->create_revision : record.revision;
     record.previous_revision = standing ? standing->revision : 0;
     record.deleted = !write.value;
-    record.key = write.key;
-    if (write.value) record.value = *write.value;
-    record.info = write.info;
+    record.info = std::move(write.info);
+    record.record = Record::Make(write.key, write.value ? write.value->view() : std::string_view(),
+                                 Live(standing) ? standing->record.create_revision() : revision, revision,
+                                 notes_ ? EncodeNote(record) : std::string());
 
-    group_.events.push_back(MakeEvent(record, standing));
-    pending_[record.key] = group_.batch.records.size();
+    group_.events.push_back(MakeEvent(record, standing, write.ticket));
+    pending_[write.key] = group_.batch.records.size();
     group_.batch.records.push_back(std::move(record));
     return CommitOutcome{.committed = true, .revision = group_.revision};
   }
@@ -54,24 +62,27 @@ class Ordering {
 
  private:
   Result<Standing> StandingOf(const std::string& key) {
-    if (auto found = pending_.find(key); found != pending_.end()) return group_.batch.records[found->second];
+    if (auto found = pending_.find(key); found != pending_.end()) {
+      const LogRecord& newest = group_.batch.records[found->second];
+      return State{newest.record, newest.record.revision(), newest.deleted};
+    }
     TRY_ASSIGN(auto entry, view_.Find(key));
     if (!entry) return Standing();
-    if (entry->deleted) return LogRecord{.revision = entry->revision, .deleted = true, .key = key};
-    TRY_ASSIGN(auto record, view_.Load(entry->revision));
+    if (entry->deleted) return State{.revision = entry->revision, .deleted = true};
+    TRY_ASSIGN(auto record, view_.Load(entry->revision, Parts::kState));
     if (!record) return Fail(MissingRevisionError(entry->revision));
-    return record;
+    return State{std::move(record->record), entry->revision, false};
   }
 
-  static Event MakeEvent(const LogRecord& record, const Standing& standing) {
-    Event event{
-        .revision = record.revision, .deleted = record.deleted, .record = record.ToRecord(), .info = record.info};
-    if (Live(standing)) event.previous = standing->ToRecord();
-    if (event.deleted) event.record.value = standing->value;
+  static Event MakeEvent(const LogRecord& record, const Standing& standing, uint64_t ticket) {
+    Event event{.revision = record.record.revision(), .deleted = record.deleted, .info = record.info, .ticket = ticket};
+    event.record = record.deleted ? standing->record.EndedAt(event.revision) : record.record;
+    if (Live(standing)) event.previous = standing->record;
     return event;
   }
 
   LogView& view_;
+  const bool notes_;
   OrderedGroup group_;
   std::unordered_map<std::string, size_t> pending_;  // key → its newest record in the batch
 };
@@ -82,11 +93,11 @@ Status MissingRevisionError(uint64_t revision) {
   return SystemError("the store is damaged: revision " + std::to_string(revision) + " is missing from the log");
 }
 
-OrderedGroup OrderGroup(LogView& view, uint64_t revision, std::span<const Write> writes) {
-  Ordering ordering(view, revision);
+OrderedGroup OrderGroup(LogView& view, uint64_t revision, std::span<Write> writes, bool notes) {
+  Ordering ordering(view, revision, notes);
   std::vector<Result<CommitOutcome>> outcomes;
   outcomes.reserve(writes.size());
-  for (const Write& write : writes) outcomes.push_back(ordering.Add(write));
+  for (Write& write : writes) outcomes.push_back(ordering.Add(write));
   OrderedGroup group = ordering.Take();
   group.outcomes = std::move(outcomes);
   return group;
@@ -98,9 +109,10 @@ Result<LogBatch> PlanCompaction(LogView& view, uint64_t compacted, uint64_t upto
   TRY(view.ScanLog(compacted + 1, upto, [&](const LogRecord& record) -> Result<bool> {
     if (record.previous_revision != 0) batch.dropped.push_back(record.previous_revision);
     if (!record.deleted) return true;
-    batch.dropped.push_back(record.revision);
-    TRY_ASSIGN(auto entry, view.Find(record.key));
-    if (entry && entry->revision == record.revision) batch.forgotten.push_back(record.key);
+    const uint64_t revision = record.record.revision();
+    batch.dropped.push_back(revision);
+    TRY_ASSIGN(auto entry, view.Find(record.record.key()));
+    if (entry && entry->revision == revision) batch.forgotten.emplace_back(record.record.key());
     return true;
   }));
   return batch;

@@ -16,8 +16,8 @@ struct OrderedGroup {
 };
 
 // Orders the writes one after another, each seeing those before it in the group. Pure: reads the view, changes nothing.
-// A read that fails fails only the write that needed it.
-OrderedGroup OrderGroup(LogView& view, uint64_t revision, std::span<const Write> writes);
+// A read that fails fails only the write that needed it. `notes`: whether the batch's records carry notes.
+OrderedGroup OrderGroup(LogView& view, uint64_t revision, std::span<Write> writes, bool notes);
 
 // A step of compaction from the revision compacted so far up to another: which records and index entries go. It must be
 // applied before any further write is ordered.

@@ -108,8 +108,8 @@ class EngineFixture : public testing::TestWithParam<EngineKind> {
     return text + (range->more ? " …" : "");
   }
   static std::string Show(const Record& record) {
-    return record.key + "=" + record.value.str() + "@" + std::to_string(record.revision) + "/" +
-           std::to_string(record.create_revision);
+    return std::string(record.key()) + "=" + std::string(record.text()) + "@" + std::to_string(record.revision()) + "/" +
+           std::to_string(record.create_revision());
   }
   static std::string Show(const Event& event) {
     return std::to_string(event.revision) + (event.deleted ? "-" : "+") + Show(event.record) +

@@ -1,0 +1,28 @@
+#include "controllers/go_selector.h"
+
+#include <gtest/gtest.h>
+
+#include "homeostat/object/json.h"
+
+namespace homeostat::controllers {
+namespace {
+
+TEST(GoSelectorTextTest, PrintsAsGoDoes) {
+  struct Case {
+    const char *selector, *text;
+  };
+  for (const Case& c : {
+           Case{"null", "nil"},
+           Case{"{}", "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{},}"},
+           Case{R"({"matchLabels":{"a":"b","c":"d"},"matchExpressions":[{"key":"k","operator":"In","values":["x","y"]},{"key":"l","operator":"Exists"}]})",
+                "&LabelSelector{MatchLabels:map[string]string{a: b,c: d,},MatchExpressions:[]LabelSelectorRequirement{"
+                "LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},LabelSelectorRequirement{Key:l,Operator:Exists,Values:[],},},}"},
+       }) {
+    auto document = object::ParseJsonDocument(c.selector);
+    ASSERT_TRUE(document) << c.selector;
+    EXPECT_EQ(GoSelectorText((*document)->root()), c.text);
+  }
+}
+
+}  // namespace
+}  // namespace homeostat::controllers
