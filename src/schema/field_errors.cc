@@ -1,10 +1,7 @@
 #include "homeostat/schema/field_errors.h"
 
-#include <algorithm>
-
 #include "homeostat/base/go_text.h"
 #include "homeostat/object/json.h"
-#include "homeostat/object/member_order.h"
 #include "homeostat/schema/json_encoder.h"
 
 namespace homeostat::schema {
@@ -49,15 +46,6 @@ std::string FieldPath::String() const {
 
 BadValue::BadValue(double value) : text_(GoFloat(value)) {}
 
-namespace {
-
-bool IsUntyped(const object::Value& value) {
-  if (value.IsList()) return std::ranges::all_of(value.items(), IsUntyped);
-  return std::ranges::all_of(value.members(), [](const object::Member& member) { return member.field == object::kNoField && IsUntyped(member.value); });
-}
-
-}  // namespace
-
 BadValue::BadValue(const object::Value& value) {
   switch (value.kind()) {
     case object::ValueKind::kString:
@@ -66,11 +54,8 @@ BadValue::BadValue(const object::Value& value) {
     case object::ValueKind::kDouble:
       text_ = BadValue(value.AsDouble()).text_;
       break;
-    default: {
-      // What has no type is a map to Go, which writes its members in order.
-      object::Arena arena;
-      text_ = object::JsonText(IsUntyped(value) ? object::WithSortedMembers(arena, value) : value);
-    }
+    default:
+      text_ = object::JsonText(value);
   }
 }
 

@@ -84,37 +84,49 @@ const schema::Type& OpenRoot() {
   return root->type();
 }
 
+// The type of a custom object that says it is of that version: what is known of it if there is no such version is its metadata alone.
+struct CustomType {
+  const schema::Type* type;
+  bool known;
+};
+CustomType TypeOfVersion(const RequestContext& context, const schema::Kind& expected, std::string_view version) {
+  if (version == expected.gvk.version) return {expected.type, true};
+  const schema::Kind* kind = context.resource->owner ? context.resource->owner->KindIn(version) : nullptr;
+  return kind != nullptr ? CustomType{kind->type, true} : CustomType{&OpenRoot(), false};
+}
+
+void ReportAllUnknown(const Value& tree, schema::ConformReport& report) {
+  for (const object::Member& member : tree.members()) {
+    std::string_view name = member.name();
+    if (name != "kind" && name != "apiVersion" && name != "metadata") report.AddUnknown(name);
+  }
+}
+
 // Custom kinds are objects without a Go type: one of another kind is decoded all the same, to be refused with the faults of
 // its content; nothing is known of another version's fields. report: the members that the body has twice.
 Result<Value> DecodeCustom(RequestContext& context, const schema::Kind& expected, const TypeMeta& meta, Value tree,
                            schema::ConformReport report, FieldValidation validation) {
   object::Arena& arena = context.arena();
-  if (tree.Get("kind").AsString().empty()) {
-    return Fail(BadRequestError("Object 'Kind' is missing in 'unstructured object has no kind'"));
-  }
-  if (tree.Get("apiVersion").AsString().empty()) {
-    return Fail(BadRequestError("Object 'apiVersion' is missing in 'unstructured object has no version'"));
-  }
+  auto wrong_version = [&](std::string_view version) {
+    return Fail(BadRequestError("the API version in the data (" + std::string(version) + ") does not match the expected API version (" +
+                                expected.gvk.ApiVersion() + ")"));
+  };
+  std::string_view body = context.request.body;
+  if (tree.Get("kind").AsString().empty()) return Fail(Unrecognized(expected, "Object 'Kind' is missing in '" + std::string(body) + "'", body));
+  if (tree.Get("apiVersion").AsString().empty()) return wrong_version("");
   bool same_kind = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group;
   bool fits = same_kind && meta.version == expected.gvk.version;
   report.collect = validation != FieldValidation::kIgnore;
   std::vector<std::string> duplicate_problems = std::exchange(report.problems, {});
-  auto object = schema::Conform(arena, tree, fits ? *expected.type : OpenRoot(), report);
+  CustomType type = same_kind ? TypeOfVersion(context, expected, meta.version) : CustomType{&OpenRoot(), true};
+  auto object = schema::Conform(arena, tree, *type.type, report);
   if (!object) return Fail(CannotBeHandled(meta, expected, object.error().message()));
-  if (same_kind && !fits) {
-    for (const object::Member& member : tree.members()) {
-      std::string_view name = member.name();
-      if (name != "kind" && name != "apiVersion" && name != "metadata") report.AddUnknown(name);
-    }
-  }
+  if (!type.known) ReportAllUnknown(tree, report);
   report.problems.insert(report.problems.begin(), duplicate_problems.begin(), duplicate_problems.end());
   if (auto strict = ApplyStrictness(context, report, validation); !strict) {
     return Fail(CannotBeHandled(meta, expected, strict.error().message()));
   }
-  if (meta.group != expected.gvk.group || meta.version != expected.gvk.version) {
-    return Fail(BadRequestError("the API version in the data (" + meta.api_version + ") does not match the expected API version (" +
-                                expected.gvk.ApiVersion() + ")"));
-  }
+  if (meta.group != expected.gvk.group || meta.version != expected.gvk.version) return wrong_version(meta.api_version);
   if (!fits) return *object;
   return WithDefaults(context, expected, *object);
 }
@@ -124,13 +136,20 @@ Result<Value> DecodePatchedCustom(RequestContext& context, const schema::Kind& e
                                   schema::ConformReport report, FieldValidation validation) {
   report.keep_empty = false;
   report.empty_fields = nullptr;
-  bool other = tree.Get("kind").AsString() != expected.gvk.kind;
+  TRY_ASSIGN(TypeMeta meta, ReadTypeMeta(tree));
+  if (meta.kind.empty()) {
+    TRY_ASSIGN(std::string json, object::WriteJson(tree, {.sort_names = true}));
+    return Fail(BadRequestError("Object 'Kind' is missing in '" + json + "'"));
+  }
+  bool other = meta.kind != expected.gvk.kind || meta.group != expected.gvk.group;
   std::vector<std::string> in_patch = std::exchange(report.problems, {});
-  TRY_ASSIGN(Value object, schema::Conform(context.arena(), tree, other ? OpenRoot() : *expected.type, report));
+  CustomType type = other ? CustomType{&OpenRoot(), true} : TypeOfVersion(context, expected, meta.version);
+  TRY_ASSIGN(Value object, schema::Conform(context.arena(), tree, *type.type, report));
   if (other) return object;
+  if (!type.known) ReportAllUnknown(tree, report);
   report.problems.insert(report.problems.begin(), in_patch.begin(), in_patch.end());
   TRY(ApplyStrictness(context, report, validation));
-  return WithDefaults(context, expected, object);
+  return type.type == expected.type ? WithDefaults(context, expected, object) : object;
 }
 
 }  // namespace
@@ -161,7 +180,8 @@ Result<Value> Decode(RequestContext& context, const schema::Kind& expected, Fiel
   std::vector<std::string> duplicates;
   auto untyped = ParseUntyped(arena, body, encoding, &duplicates);
   // A number that no double holds is only refused where something asks for it.
-  const bool beyond = !untyped && encoding == Encoding::kJson && !expected.type->structural && object::IsBeyondDoubles(untyped.error());
+  const bool beyond = !untyped && encoding == Encoding::kJson && object::IsBeyondDoubles(untyped.error());
+  const std::string beyond_text = beyond ? untyped.error().message() : std::string();
   if (beyond) untyped = object::ParseJsonWithRepeats(arena, body);
   if (!untyped) {
     std::string why = encoding == Encoding::kJson ? "couldn't get version/kind; json parse error: " : "";
@@ -179,6 +199,7 @@ Result<Value> Decode(RequestContext& context, const schema::Kind& expected, Fiel
   Value managed = untyped->Path({"metadata", "managedFields"});
   context.resets_managed_fields = managed && patch::AsksForReset(managed);
   if (expected.type->structural) {
+    if (beyond && !tree.Get("kind").AsString().empty()) return Fail(CannotBeHandled(meta, expected, beyond_text));
     schema::ConformReport found;
     if (encoding == Encoding::kYaml) found.yaml_duplicates = std::move(duplicates);
     else for (const std::string& path : duplicates) found.AddDuplicate(path);

@@ -62,8 +62,7 @@ Result<void> CheckMayWrite(RequestContext& context, kinds::RuleContext& rules, c
 Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rules, Value object, const ChangeOptions& options) {
   std::string name(MetadataString(object, "name"));
   if (context.resource->terminating) {
-    Status refusal = MethodNotSupportedError(context.kind().gvk.group, context.kind().plural, context.info.verb);
-    co_return Fail(refusal.WithMessage(context.info.verb + " not allowed while custom resource definition is terminating"));
+    co_return Fail(ForbiddenError(context.kind().gvk.group, context.kind().plural, name, "create not allowed while custom resource definition is terminating"));
   }
   object = DedupOwnerReferences(context, object);
   admission::Request request = AdmissionRequest(context, rules, admission::Operation::kCreate, options, name, object, Value());

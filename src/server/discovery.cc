@@ -325,7 +325,7 @@ http::Response GroupDocument(const Resources& resources, const ApiServices& serv
   std::string_view version = rest.substr(slash + 1);
   const bool routed = IsBuiltInGroup(resources, name);
   if (!routed && version.find('/') != version.npos) return NoSuchPage();
-  if (!resources.HasGroupVersion(name, version)) return EncodeStatus(NoSuchResource(), request.output);
+  if (!resources.HasGroupVersion(name, version)) return routed ? EncodeStatus(NoSuchResource(), request.output) : NoSuchPage();
   if (routed && request.request.method != "GET") return EncodeStatus(MethodNotAllowed(), request.output);
   return DocumentResponse(ResourceListJson(resources, name, version), "APIResourceList", request, routed);
 }

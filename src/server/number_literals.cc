@@ -77,7 +77,8 @@ std::string WithNumberFromYaml(std::string message, std::string_view yaml) {
     size_t last = std::min(yaml.find_first_not_of("0123456789", i), yaml.size());
     uint64_t integer = 0;
     auto [end, error] = std::from_chars(yaml.data() + i, yaml.data() + last, integer);
-    if (last > i && error == std::errc() && static_cast<double>(integer) == number) digits = yaml.substr(i, last - i);
+    bool whole = (i == 0 || yaml[i - 1] != '.') && (last == yaml.size() || std::string_view(".eE").find(yaml[last]) == std::string_view::npos);
+    if (whole && last > i && error == std::errc() && static_cast<double>(integer) == number) digits = yaml.substr(i, last - i);
     i = last;
   }
   return message.replace(place.start, place.end - place.start, digits);

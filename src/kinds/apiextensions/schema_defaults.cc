@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "homeostat/api/meta/v1.h"
+#include "homeostat/object/member_order.h"
 #include "homeostat/schema/conditions.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/prune.h"
@@ -45,9 +46,10 @@ class DefaultRules {
   bool is_pruned() const { return is_pruned_; }
 
  private:
-  void Check(const Value& fallback, const schema::Type* type, const schema::Condition& condition, bool resource, bool in_metadata,
+  void Check(const Value& given, const schema::Type* type, const schema::Condition& condition, bool resource, bool in_metadata,
              const FieldPath& path) {
     object::Arena arena;
+    const Value fallback = object::WithSortedMembers(arena, given);  // a map to Go
     const bool whole = !in_metadata && type != nullptr;
     const bool pruned = !whole || object::Equal(schema::Prune(arena, *type, fallback), fallback);
     is_pruned_ = is_pruned_ && pruned;

@@ -75,6 +75,21 @@ TEST_F(CustomObjectsTest, WhatIsUnknownIsToldInOrder) {
             "failed to create typed patch object (/v; example.com/v1, Kind=Widget): .spec.held.metadata.y: field not declared in schema");
 }
 
+TEST_F(CustomObjectsTest, BodiesThatDontSayWhatTheyAre) {
+  Define("");
+  const std::string widgets = kWidgets, nameless = R"({"metadata":{"name":"v"}})";
+  EXPECT_EQ(Ask("POST", widgets, nameless).message(),
+            "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '" + nameless + "' (" + nameless + ")");
+  EXPECT_EQ(Ask("POST", widgets, R"({"kind":"Widget","metadata":{"name":"v"}})").message(),
+            "the API version in the data () does not match the expected API version (example.com/v1)");
+  EXPECT_EQ(Ask("POST", widgets, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"v"},"spec":{"a":1E400}})").message(),
+            "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 1E400 into Go value of type float64");
+  internal::TestAnswer patched = Ask("PATCH", widgets + "/w", R"({"kind":""})");
+  EXPECT_EQ(patched.code, 422);
+  EXPECT_TRUE(patched.message().starts_with(" \"\" is invalid: patch: Invalid value: <object>: Object 'Kind' is missing in '{\"apiVersion\":\"example.com/v1\",\"kind\":\"\",")) << patched.message();
+  EXPECT_EQ(Ask("GET", "/apis/example.com/v9").code, 404);
+}
+
 TEST_F(CustomObjectsTest, ANameThatIsBeingDeleted) {
   Define("");
   const std::string widget = std::string(kWidgets) + "/w", again = R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}})";

@@ -283,7 +283,7 @@ Result<object::DocumentPtr> Definition::Decode(const Bytes& stored, uint64_t rev
   TRY_ASSIGN(Value untyped, object::ParseJson(arena, stored));
   std::string_view api_version = untyped.Get("apiVersion").AsString();
   const Version* written = FindVersion(schema::ParseApiVersion(api_version).version);
-  if (written == nullptr) return Fail(InternalError("request to convert CR from an invalid group/version: " + std::string(api_version)));
+  if (written == nullptr) return Fail(Status(500, "", "request to convert CR from an invalid group/version: " + std::string(api_version)));
   schema::ConformReport report;
   report.collect = false;
   TRY_ASSIGN(Value object, schema::Conform(arena, untyped, *written->kind.type, report));

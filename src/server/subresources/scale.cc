@@ -161,6 +161,11 @@ Result<Value> WrittenScale(RequestContext& context, const ScaleWrite& write, con
   bool force = write.patch->query.force.value_or(false);
   TRY_ASSIGN(auto applied, ScaleManager().Apply(arena, live, write.patch->patch, write.manager, force, now));
   if (!applied.changed) return applied.object;
+  if (context.resource->custom) {
+    // Upstream looks for a Scale among the versions of the custom kind.
+    return Fail(Status(500, "", "failed to convert new object (" + ScaleManager().Describe(write.patch->patch) +
+                                    ") to proper version: request to convert CR to an invalid group/version: autoscaling/v1"));
+  }
   schema::ConformReport report;
   report.collect = false;
   TRY_ASSIGN(Value typed, schema::FromUnstructured(arena, applied.object, *ScaleKind().type));
