@@ -221,6 +221,19 @@ const ResourceHandler* ApiServer::Impl::FindHandler(const RequestContext& contex
   return any == resource_handlers_.end() ? nullptr : &any->second;
 }
 
+namespace {
+
+// Custom kinds have no router in front of them: their own handler says what it has no verb for.
+Status NotSupportedOf(const RequestContext& context) {
+  const RequestInfo& info = context.info;
+  if (info.subresource.empty() && info.name.empty() && (info.verb == "update" || info.verb == "patch")) return BadRequestError("name must be provided");
+  static constexpr std::string_view kVerbs[] = {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"};
+  bool known = std::ranges::find(kVerbs, info.verb) != std::end(kVerbs);
+  return MethodNotSupportedError(context.kind().gvk.group, context.kind().plural, known ? std::string_view(info.verb) : std::string_view());
+}
+
+}  // namespace
+
 Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& context) {
   const RequestInfo& info = context.info;
   const schema::Kind& kind = context.kind();
@@ -233,10 +246,12 @@ Task<Result<http::Response>> ApiServer::Impl::ServeResource(RequestContext& cont
   if (!info.subresource.empty()) {
     const schema::Subresource* subresource = kind.FindSubresource(info.subresource);
     if (subresource == nullptr) co_return Fail(context.resource->custom ? context.NotFound(info.name) : NoSuchResource());
-    if (!IsPartOfObject(*subresource, kind)) co_return Fail(MethodNotAllowed());
+    if (!IsPartOfObject(*subresource, kind)) co_return Fail(context.resource->custom ? NotSupportedOf(context) : MethodNotAllowed());
     verbs = subresource->verbs;
   }
-  if (!HasVerbThere(info, kind, verbs)) co_return Fail(MethodNotAllowed());
+  // A custom object that is made under a name is made all the same.
+  const bool named_create = context.resource->custom && info.verb == "create" && info.subresource.empty() && (verbs & schema::kCreate) != 0;
+  if (!named_create && !HasVerbThere(info, kind, verbs)) co_return Fail(context.resource->custom ? NotSupportedOf(context) : MethodNotAllowed());
   if (!context.resource->custom) WarnOfDeprecation(kind, context.warnings);
   auto verb = FunctionOf(info.verb)(context);
   co_return co_await std::move(verb);

@@ -170,6 +170,7 @@ Result<Value> Decode(RequestContext& context, const schema::Kind& expected, Fiel
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
   NegotiationScope scope;
   scope.protobuf = !context.resource->custom;
+  scope.partial_protobuf = true;  // named among what is taken, though it is not
   TRY_ASSIGN(Encoding encoding, NegotiateInput(context.request.headers.Get("Content-Type"), scope));
   object::Arena& arena = context.arena();
   std::string_view body = context.request.body;
@@ -260,6 +261,7 @@ Result<Value> ReadOptions(RequestContext& context, const schema::Type& type, std
 Result<WriteQuery> ReadCreateQuery(RequestContext& context) {
   NegotiationScope scope;
   scope.protobuf = !context.resource->custom;
+  scope.partial_protobuf = true;  // named among what is taken, though it is not
   TRY(NegotiateInput(context.request.headers.Get("Content-Type"), scope));
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
   return ParseWriteQuery(context.query, WriteKind::kCreate);

@@ -31,7 +31,8 @@ std::string InternalPackage(const RequestContext& context, const schema::Kind& k
 std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, const Value& body) {
   // Kinds that are served nowhere are known as well: lists, subresources, options, what answers are made of.
   const schema::Type* type = api::FindTypeOfKind(meta.group, meta.version, meta.kind);
-  if (type == nullptr && context.parts.resources.FindKind(meta.group, meta.version, meta.kind) == nullptr) {
+  const Resource* served = context.parts.resources.FindKind(meta.group, meta.version, meta.kind);
+  if (type == nullptr && (served == nullptr || served->custom)) {
     std::string version = meta.group.empty() ? meta.version : meta.group + "/" + meta.version;
     return "no kind \"" + meta.kind + "\" is registered for version \"" + version + "\" in scheme \"pkg/runtime/scheme.go:111\"";
   }

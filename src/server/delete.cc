@@ -334,16 +334,14 @@ Task<Result<http::Response>> DeleteCollection(RequestContext& context) {
   CO_TRY_ASSIGN(Value body, ReadDeleteOptions(context));
   CO_TRY_ASSIGN(DeleteQuery options, ParseDeleteQuery(context.query, body));
   WarnOfOrphans(context, options);
-  CO_TRY(ParseListVersion(query.resource_version));
-  cache::Snapshot snapshot = context.parts.cache.List(StoragePrefix(context.storage(), context.info.ns));
-  auto views = ViewsOf(context.parts, *context.resource, std::move(snapshot.entries));
-  CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));
-  ListMeta meta;
-  meta.revision = snapshot.revision;
+  // Upstream lists in pages of its own unless the client names a limit; then it deletes that page alone.
+  constexpr int64_t kAll = int64_t{1} << 40;
+  if (query.limit <= 0) query.limit = kAll;
+  auto take = ReadPage(context, query, selection);
+  CO_TRY_ASSIGN(ListPage page, co_await std::move(take));
   std::vector<cache::EntryPtr> deleted;
-  for (const cache::EntryPtr& entry : snapshot.entries) {
+  for (const cache::EntryPtr& entry : page.entries) {
     CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());
-    if (!selection.Matches(document->root())) continue;
     std::string ns(MetadataString(document->root(), "namespace")), name(MetadataString(document->root(), "name"));
     auto deletion = DeleteOne(context, options, std::move(ns), std::move(name));
     auto outcome = co_await std::move(deletion);
@@ -351,7 +349,7 @@ Task<Result<http::Response>> DeleteCollection(RequestContext& context) {
     if (!outcome && !outcome.error().IsNotFound()) co_return Fail(outcome.error());
     deleted.push_back(entry);
   }
-  co_return EncodeList(context, deleted, meta);
+  co_return EncodeList(context, deleted, page.meta);
 }
 
 }  // namespace homeostat::server

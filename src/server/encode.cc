@@ -345,6 +345,7 @@ Result<http::Response> EncodeAnswer(RequestContext& context, const Answer& answe
     case Transformation::kPartialMetadata:
       return EncodePartialOne(context, answer);
     case Transformation::kPartialMetadataList:
+      if (answer.kind->type->structural) return Fail(Status(500, "", "content is not a list"));
       return Fail(NotAcceptableError("you requested PartialObjectMetadataList, but the requested object is not a list (*" +
                                      std::string(GoPackageOf(answer.kind == &context.kind() ? context.storage() : *answer.kind)) + "." + std::string(answer.kind->gvk.kind) + ")"));
     case Transformation::kNone:
@@ -388,7 +389,8 @@ Result<http::Response> EncodeList(RequestContext& context, const std::vector<cac
       return EncodePartialList(context, entries, meta);
     case Transformation::kPartialMetadata:
       return Fail(NotAcceptableError("you requested PartialObjectMetadata, but the requested object is a list (*" +
-                                     std::string(GoPackageOf(context.storage())) + "." + std::string(context.kind().list_kind) + ")"));
+                                     (context.resource->custom ? std::string("unstructured.UnstructuredList")
+                                                               : std::string(GoPackageOf(context.storage())) + "." + std::string(context.kind().list_kind)) + ")"));
     case Transformation::kNone:
       break;
   }

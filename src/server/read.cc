@@ -69,11 +69,7 @@ std::string EncodeContinue(int64_t revision, std::string_view start_key) {
   return Base64UrlEncode(json);
 }
 
-// The entries a list shows and what it says of itself.
-struct Page {
-  std::vector<cache::EntryPtr> entries;
-  ListMeta meta;
-};
+using Page = ListPage;
 
 // Takes entries that match, up to the limit, from those at `start` on.
 Result<Page> TakePage(const Selection& selection, const std::vector<cache::EntryPtr>& entries, size_t start, int64_t limit,
@@ -206,15 +202,21 @@ Task<Result<http::Response>> GetObject(RequestContext& context) {
   co_return EncodeAnswer(context, answer);
 }
 
-Task<Result<http::Response>> ListObjects(RequestContext& context) {
-  CO_TRY_ASSIGN(ListQuery query, ParseListQuery(context.query));
-  CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
+Task<Result<ListPage>> ReadPage(RequestContext& context, ListQuery query, Selection selection) {
   std::string prefix = StoragePrefix(context.storage(), context.info.ns);
   auto take = query.continue_token.empty() ? FirstPage(context, query, selection, prefix)
                                            : ContinuePage(context, query, selection, prefix);
   CO_TRY_ASSIGN(Page page, co_await std::move(take));
   auto views = ViewsOf(context.parts, *context.resource, std::move(page.entries));
   CO_TRY_ASSIGN(page.entries, co_await std::move(views));
+  co_return page;
+}
+
+Task<Result<http::Response>> ListObjects(RequestContext& context) {
+  CO_TRY_ASSIGN(ListQuery query, ParseListQuery(context.query));
+  CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
+  auto take = ReadPage(context, std::move(query), std::move(selection));
+  CO_TRY_ASSIGN(Page page, co_await std::move(take));
   co_return EncodeList(context, page.entries, page.meta);
 }
 

@@ -106,14 +106,14 @@ Value ZeroOf(const schema::Column& column, const schema::Type& type) {
 // Of a custom kind: the first thing at the path, if it is of the column's type. Source: apiextensions' tableconvertor.
 Value CustomCell(Arena& arena, const schema::Column& column, const Value& object, WallTime now) {
   auto found = object::EvaluateJsonPath(column.path, object);
-  if (!found || found->empty()) return Value::Null();
+  if (!found || found->empty()) return column.format == "name" ? Value::StringRef("") : Value::Null();
   Value value = found->front();
   if (column.type == "string") {
     if (value.IsString()) return value;
     return Text(arena, value.IsObject() || value.IsList() ? object::WriteJson(value, {.sort_names = true}).value_or(object::GoText(value)) : object::GoText(value));
   }
   if (column.type == "integer") return value.IsDouble() ? Value::Int(static_cast<int64_t>(value.AsDouble())) : value.IsInt() ? value : Value::Null();
-  if (column.type == "number") return value.IsNumber() ? value : Value::Null();
+  if (column.type == "number") return value.IsNumber() ? Value::Double(value.AsDouble()) : Value::Null();
   if (column.type == "boolean") return value.IsBool() ? value : Value::Null();
   if (column.type != "date" || !value.IsString()) return Value::Null();
   if (!value.AsString().empty() && value.AsString() != "null" && !object::ParseTime(value.AsString())) return Value::StringRef("<invalid>");

@@ -90,6 +90,30 @@ TEST_F(CustomObjectsTest, BodiesThatDontSayWhatTheyAre) {
   EXPECT_EQ(Ask("GET", "/apis/example.com/v9").code, 404);
 }
 
+TEST_F(CustomObjectsTest, MethodsThatAreNotThere) {
+  Define(R"("subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},)");
+  const std::string widget = std::string(kWidgets) + "/w", body = R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}})";
+  EXPECT_EQ(Ask("PUT", kWidgets, body).message(), "name must be provided");
+  EXPECT_EQ(Ask("POST", widget, body).message(), "widgets.example.com \"w\" already exists");
+  EXPECT_EQ(Ask("DELETE", widget + "/scale").message(), "delete is not supported on resources of kind \"widgets.example.com\"");
+  EXPECT_EQ(Ask("POST", widget + "/status", body).message(), "create is not supported on resources of kind \"widgets.example.com\"");
+  EXPECT_EQ(Ask("OPTIONS", widget).message(), " is not supported on resources of kind \"widgets.example.com\"");
+  EXPECT_EQ(Ask("GET", kWidgets, "", {"Accept: application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}).message(),
+            "you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)");
+}
+
+TEST_F(CustomObjectsTest, ACollectionIsDeletedByThePage) {
+  Define("");
+  Ask("POST", kWidgets, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x"}})");
+  EXPECT_EQ(Ask("DELETE", std::string(kWidgets) + "?continue=x").code, 400);
+  internal::TestAnswer first = Ask("DELETE", std::string(kWidgets) + "?limit=1");
+  EXPECT_EQ(first.Get({"items"}).size(), 1u);
+  EXPECT_NE(first.Text({"metadata", "continue"}), "");
+  EXPECT_EQ(Ask("GET", kWidgets).Get({"items"}).size(), 1u);
+  EXPECT_EQ(Ask("DELETE", kWidgets).Get({"items"}).size(), 1u);
+  EXPECT_EQ(Ask("GET", kWidgets).Get({"items"}).size(), 0u);
+}
+
 TEST_F(CustomObjectsTest, ANameThatIsBeingDeleted) {
   Define("");
   const std::string widget = std::string(kWidgets) + "/w", again = R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}})";

@@ -29,10 +29,10 @@ const schema::Kind& ScaleKind() {
   return kind;
 }
 
-// Cells of a custom object's numbers: one that is not there stays open.
+// Cells of a custom object's numbers: zero is left out of a Scale's spec, and the cell stays open then; its status always has one.
 Value NumberCell(object::Arena&, std::string_view cell, Value scale, WallTime) {
   Value number = scale.Path({cell, "replicas"});
-  return number ? number : Value::Null();
+  return number ? number : cell == "status" ? Value::Int(0) : Value::Null();
 }
 
 schema::Kind WithColumns(std::span<const schema::Column> columns) {
