@@ -5,9 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${1:-10}
 image=docker.io/local/web:1
-if [ "$(id -u)" != 0 ] || ! command -v containerd >/dev/null; then echo "containers: passed over, needs root and containerd"; exit 0; fi
-scripts/build.sh homeostat images cri_run
 . tests/e2e/lib.sh
+. tests/e2e/containers.sh
+if reason=$(containers_cannot_run); then echo "containers: skipped: $reason"; exit; fi
+scripts/build.sh homeostat images cri_run
 trap '[ -z "$pid" ] || stop_homeostat TERM; "$program" stop-node --data-dir "$folder/data"; clean_up' EXIT
 mkdir -p "$folder/data/images"
 cp build/images/*.tar "$folder/data/images/"

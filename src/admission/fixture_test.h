@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "admission/plugins.h"
+#include "base/await_for_tests.h"
 #include "homeostat/api/registry.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/yaml.h"
@@ -153,12 +154,7 @@ class PluginTest : public testing::Test {
   // Runs a task on simulated time; it must end.
   template <class T>
   T Await(Task<T> task) {
-    std::optional<T> result;
-    TaskGroup group(*runtime_);
-    auto keep = [](Task<T> inner, std::optional<T>* out) -> Task<void> { out->emplace(co_await inner); };
-    group.Spawn(keep(std::move(task), &result));
-    EXPECT_TRUE(runtime_->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(1)));
-    return *std::move(result);
+    return homeostat::Await(*runtime_, std::move(task), std::chrono::minutes(1));
   }
 
   Task<void> Pass(Plugin& plugin, Write write, Outcome& outcome, bool& done) {

@@ -1,5 +1,8 @@
 // Versions of built-in kinds that Kubernetes can still read, beside those that have types of their own here.
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -65,42 +68,95 @@ bool IsOldVersion(std::string_view group, std::string_view version, std::string_
          });
 }
 
-// A Scale as it was before autoscaling/v1, whose selector was a map. Made of parts of today's types.
-const schema::Type* OldScale(const schema::Type& scale) {
-  const schema::Field *metadata = scale.FindField("metadata"), *spec = scale.FindField("spec"), *status = scale.FindField("status");
-  if (metadata == nullptr || spec == nullptr || status == nullptr) return nullptr;
-  const schema::Field *labels = metadata->type->FindField("labels"), *replicas = status->type->FindField("replicas"),
-                      *text = status->type->FindField("selector");
-  if (labels == nullptr || replicas == nullptr || text == nullptr) return nullptr;
-  static const schema::Field kStatusFields[] = {
-      *replicas,
-      {.name = "selector", .number = 2, .flags = schema::kOmitEmpty, .type = labels->type},
-      {.name = "targetSelector", .number = 3, .flags = schema::kOmitEmpty, .type = text->type},
-  };
-  static constexpr uint16_t kInOrder[] = {0, 1, 2};
-  static const schema::Type kStatus{.form = schema::Form::kStruct, .go_name = "ScaleStatus", .go_package = "v1beta1", .fields = kStatusFields,
-                                    .by_name = std::span(kInOrder).first(3), .by_number = std::span(kInOrder).first(3)};
-  static const std::vector<schema::Field> kFields = [&] {
-    std::vector<schema::Field> fields(scale.fields.begin(), scale.fields.end());
-    for (schema::Field& field : fields) {
-      if (field.name == "status") field.type = &kStatus;
-    }
-    return fields;
+using Fields = std::vector<schema::Field>;
+
+// A type like `type` but for what `change` does to the fields of the one that `path` (spec.rules.[].http) leads to. Made once a type,
+// for reading JSON, and kept for ever. Null if there is no such path.
+const schema::Type* Changed(const schema::Type& type, std::string_view path, const std::function<void(Fields&)>& change) {
+  auto copy = std::make_unique<schema::Type>(type);
+  if (path.starts_with("[]") && type.element != nullptr) {
+    copy->element = Changed(*type.element, path.substr(std::min(path.size(), std::string_view("[].").size())), change);
+    return copy->element == nullptr ? nullptr : copy.release();
+  }
+  auto fields = std::make_unique<Fields>(type.fields.begin(), type.fields.end());
+  if (path.empty()) {
+    change(*fields);
+  } else {
+    std::string_view name = path.substr(0, path.find('.'));
+    auto field = std::ranges::find(*fields, name, &schema::Field::name);
+    if (field == fields->end()) return nullptr;
+    field->type = Changed(*field->type, path.substr(std::min(path.size(), name.size() + 1)), change);
+    if (field->type == nullptr) return nullptr;
+  }
+  auto order = std::make_unique<std::vector<uint16_t>>(fields->size());
+  std::iota(order->begin(), order->end(), uint16_t{0});
+  copy->by_number = *order;
+  auto by_name = std::make_unique<std::vector<uint16_t>>(*order);
+  std::ranges::sort(*by_name, {}, [&](uint16_t index) { return (*fields)[index].name; });
+  copy->by_name = *by_name.release();
+  copy->fields = *fields.release();
+  order.release();
+  return copy.release();
+}
+
+const schema::Type* TypeAt(const schema::Type* type, std::initializer_list<std::string_view> path) {
+  for (std::string_view name : path) {
+    const schema::Field* field = type == nullptr ? nullptr : type->FindField(name);
+    type = name == "[]" && type != nullptr ? type->element : field == nullptr ? nullptr : field->type;
+  }
+  return type;
+}
+
+// A Scale as it was before autoscaling/v1, whose selector was a map.
+const schema::Type* OldScale() {
+  static const schema::Type* const type = [] {
+    const schema::Type* scale = FindTypeOfKind("autoscaling", "v1", "Scale");
+    const schema::Type *labels = TypeAt(scale, {"metadata", "labels"}), *text = TypeAt(scale, {"status", "selector"});
+    return Changed(*scale, "status", [&](Fields& fields) {
+      std::ranges::find(fields, "selector", &schema::Field::name)->type = labels;
+      fields.push_back({.name = "targetSelector", .number = 3, .flags = schema::kOmitEmpty, .type = text});
+    });
   }();
-  static const schema::Type kScale{.form = schema::Form::kStruct, .go_name = "Scale", .go_package = "v1beta1", .fields = kFields,
-                                   .by_name = scale.by_name, .by_number = scale.by_number};
-  return &kScale;
+  return type;
+}
+
+// An Ingress as it was before v1: a service's name and port stood in the backend itself, and the default one was called backend.
+const schema::Type* OldIngress() {
+  static const schema::Type* const type = [] {
+    const schema::Type* ingress = FindTypeOfKind("networking.k8s.io", "v1", "Ingress");
+    const schema::Type* text = TypeAt(ingress, {"spec", "ingressClassName"});
+    const schema::Type* port = TypeAt(FindTypeOfKind("", "v1", "Service"), {"spec", "ports", "[]", "targetPort"});
+    auto flat = [&](Fields& fields) {
+      std::erase_if(fields, [](const schema::Field& field) { return field.name == "service"; });
+      fields.push_back({.name = "serviceName", .number = 1, .flags = schema::kOmitEmpty, .type = text});
+      fields.push_back({.name = "servicePort", .number = 2, .flags = schema::kOmitEmpty, .type = port});
+    };
+    ingress = Changed(*ingress, "spec.rules.[].http.paths.[].backend", flat);
+    ingress = Changed(*ingress, "spec.defaultBackend", flat);
+    return Changed(*ingress, "spec", [](Fields& fields) { std::ranges::find(fields, "defaultBackend", &schema::Field::name)->name = "backend"; });
+  }();
+  return type;
 }
 
 }  // namespace
+
+bool IsOldKind(std::string_view group, std::string_view version, std::string_view kind) {
+  if (kind.ends_with("List")) kind.remove_suffix(4);
+  std::string word = " " + std::string(kind) + " ";
+  return std::ranges::any_of(kOldVersions, [&](const OldVersion& old) {
+    return old.group == group && old.version == version && old.kinds.contains(word);
+  });
+}
 
 const schema::Type* FindOtherVersion(std::string_view group, std::string_view version, std::string_view kind,
                                      const schema::GroupVersionKind& current, const schema::Type& type) {
   bool same_group = group == current.group && kind == current.kind && version != current.version;
   if (same_group && FindKind(group, version, kind) != nullptr) return FindTypeOfKind(group, version, kind);
   if (!IsOldVersion(group, version, kind, current)) return nullptr;
-  if (current.group == "autoscaling" && current.group != group) return OldScale(type);
-  const schema::Type* own = FindTypeOfKind(group, version, kind);
+  if (kind == "Scale") return OldScale();
+  if (kind == "Ingress") return OldIngress();
+  // Of a group that has a version of its own today, the old one was like that.
+  const schema::Type* own = FindKind(group, "v1", kind) == nullptr ? nullptr : FindTypeOfKind(group, "v1", kind);
   return own == nullptr ? &type : own;
 }
 

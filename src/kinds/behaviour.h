@@ -100,6 +100,9 @@ struct Behaviour {
   // Messages of what is wrong with a name (upstream's wording, e.g. names.h); prefix: the name is a generateName. Null: DNS subdomain.
   std::vector<std::string> (*validate_name)(std::string_view name, bool prefix) = nullptr;
 
+  // Upstream makes up no names for it: a generateName becomes the name as it is.
+  bool names_as_given = false;
+
   // Kinds that hold what the cluster has only once (allocation.h): gives the object with what it lacked, before everything else.
   // old is absent on create. An error ends the write. Not called for subresources.
   Result<Value> (*allocate)(RuleContext&, Claims&, Value object, Value old) = nullptr;

@@ -36,13 +36,14 @@ void CheckWebhookPath(std::string_view text, const FieldPath& path, FieldErrors&
   }
 }
 
-void CheckWebhookClient(const Value& client, bool swapped, const FieldPath& path, FieldErrors& errors) {
+void CheckWebhookClient(const Value& client, const FieldPath& path, FieldErrors& errors) {
   Value url = client.Get("url"), service = client.Get("service");
   if (static_cast<bool>(url) == static_cast<bool>(service)) return errors.Required(path, "exactly one of url or service is required");
   if (url) return CheckWebhookUrl(url.AsString(), path.Child("url"), errors);
   FieldPath at = path.Child("service");
-  if (service.Get(swapped ? "namespace" : "name").AsString().empty()) errors.Required(at.Child("name"));
-  if (service.Get(swapped ? "name" : "namespace").AsString().empty()) errors.Required(at.Child("namespace"));
+  // Upstream takes the one for the other.
+  if (service.Get("namespace").AsString().empty()) errors.Required(at.Child("name"));
+  if (service.Get("name").AsString().empty()) errors.Required(at.Child("namespace"));
   int64_t port = service.Get("port").AsInt();
   object::Messages messages = object::IsValidPortNum(port);
   if (!messages.empty()) errors.Invalid(at.Child("port"), port, "port is not valid: " + Joined(messages));

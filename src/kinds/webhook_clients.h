@@ -13,8 +13,7 @@ void CheckWebhookUrl(std::string_view text, const FieldPath& path, FieldErrors& 
 // Segments that are DNS names.
 void CheckWebhookPath(std::string_view text, const FieldPath& path, FieldErrors& errors);
 
-// A client configuration: one of the two. swapped: upstream's checks of definitions name the field of a service that is there where
-// the other one is missing.
-void CheckWebhookClient(const Value& client, bool swapped, const FieldPath& path, FieldErrors& errors);
+// A client configuration: one of the two.
+void CheckWebhookClient(const Value& client, const FieldPath& path, FieldErrors& errors);
 
 }  // namespace homeostat::kinds

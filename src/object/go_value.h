@@ -8,8 +8,7 @@
 
 namespace homeostat::object {
 
-// How integers were decoded upstream: apply configurations come through YAML and hold float64 only, everything else keeps integers
-// apart.
+// How integers were decoded upstream: apart from other numbers, or as float64 like those.
 enum class GoNumbers { kIntegers, kDoubles };
 
 // %v: map[a:1 b:[x y]], <nil>, 1.5e+06.

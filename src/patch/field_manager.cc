@@ -5,6 +5,7 @@
 
 #include "homeostat/schema/api_version.h"
 #include "homeostat/schema/json_encoder.h"
+#include "patch/internal/emptied_lists.h"
 #include "patch/internal/last_applied.h"
 #include "patch/internal/ownership.h"
 #include "patch/internal/structure.h"
@@ -208,7 +209,7 @@ bool OfOneVersion(const ManagedFields& managed, const FieldManagerOptions& optio
 }  // namespace
 
 Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated, std::string_view manager,
-                           WallTime now, bool reset) const {
+                           WallTime now, bool reset, const schema::EmptyFields* empty) const {
   const schema::Type& type = *options_.type;
   ManagedFields managed = EntriesBefore(arena, options_, live, updated, reset);
   Value bare = WithoutManagedFields(arena, type, updated);
@@ -225,6 +226,7 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
   bool decoded = !type.structural && !exists && managed.empty(), doubtful = false;
   if (!decoded && !fit()) return bare;
   Ownership ownership(arena, options_, std::move(managed));
+  if (empty != nullptr && !empty->empty() && exists) ownership.CountAsChanged(internal::EmptiedLists(arena, type, bare, *empty));
   ManagedEntry writer{.manager = OrUnknown(arena, manager),
                       .applied = false,
                       .api_version = arena.Copy(options_.kind.ApiVersion()),

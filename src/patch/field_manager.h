@@ -16,6 +16,7 @@
 #include "homeostat/base/result.h"
 #include "homeostat/base/runtime.h"
 #include "homeostat/object/value.h"
+#include "homeostat/schema/empty_fields.h"
 #include "homeostat/schema/kind.h"
 #include "homeostat/schema/type.h"
 #include "patch/field_set.h"
@@ -60,10 +61,10 @@ class FieldManager {
 
   // The object as it is to be stored, after any other write: create (live is absent), update or patch. Managed fields
   // in `updated` replace those of live, unless they can't be read or come through a subresource. reset: the client
-  // asked to drop them all with an empty list, which a typed tree can't show (see AsksForReset). Never fails: if the
-  // entries can't be kept, the object has none.
+  // asked to drop them all with an empty list, which a typed tree can't show (see AsksForReset). empty: what came empty in
+  // `updated`; null if nobody knows. Never fails: if the entries can't be kept, the object has none.
   Value Update(Arena& arena, const Value& live, const Value& updated, std::string_view manager, WallTime now,
-               bool reset = false) const;
+               bool reset = false, const schema::EmptyFields* empty = nullptr) const;
 
   // "ns/name; group/version, Kind=kind": how messages name an object.
   std::string Describe(const Value& object) const;

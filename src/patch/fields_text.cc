@@ -1,10 +1,9 @@
 #include "patch/internal/fields_text.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
-#include "homeostat/object/json.h"
+#include "homeostat/object/json_output.h"
 #include "patch/internal/path_element_text.h"
 #include "patch/internal/set_builder.h"
 
@@ -14,17 +13,8 @@ namespace {
 
 constexpr std::string_view kSelfMember = "\".\":{}";
 
-// The characters that JSON holds as they are, as Go writes it.
-constexpr std::array<bool, 256> MakePlain() {
-  std::array<bool, 256> plain{};
-  for (size_t c = ' '; c < 0x7F; ++c) plain[c] = true;
-  for (char c : {'"', '\\', '<', '>', '&'}) plain[static_cast<size_t>(c)] = false;
-  return plain;
-}
-constexpr std::array<bool, 256> kPlain = MakePlain();
-
-bool IsPlain(char c) { return kPlain[static_cast<unsigned char>(c)]; }
-bool IsPlain(std::string_view text) { return std::ranges::all_of(text, [](char c) { return IsPlain(c); }); }
+using object::JsonOutput;
+using object::Member;
 
 class Reader {
  public:
@@ -78,6 +68,9 @@ class Reader {
     return true;
   }
 
+  // What JSON holds as it is, quotes and backslashes aside.
+  static bool IsPlain(char c) { return c >= ' ' && c < 0x7F && c != '<' && c != '>' && c != '&'; }
+
   // Up to the quote that ends it. Of escapes it may have those of quotes and backslashes.
   bool Name(std::string_view& name) {
     size_t start = at_, escapes = 0;
@@ -108,32 +101,63 @@ class Reader {
 
 class Writer {
  public:
-  void Write(const FieldSet& set, bool self) {
-    out_ += '{';
-    if (self && !set.empty()) out_ += kSelfMember;
-    for (const FieldSet::Entry& entry : set.entries()) {
-      if (out_.back() != '{') out_ += ',';
-      Name(entry.element);
-      out_ += ':';
-      Write(entry.children, entry.member);
-    }
-    out_ += '}';
-  }
+  explicit Writer(std::string& out) : out_(out) {}
 
-  std::string_view text() const { return out_; }
+  void Write(const FieldSet& set, bool self) {
+    out_.Char('{');
+    bool first = true;
+    if (self && !set.empty()) {
+      out_.Text(kSelfMember);
+      first = false;
+    }
+    for (const FieldSet::Entry& entry : set.entries()) {
+      if (!first) out_.Char(',');
+      first = false;
+      Name(entry.element);
+      if (entry.children.empty()) {
+        out_.Text(":{}");
+      } else {
+        out_.Char(':');
+        Write(entry.children, entry.member);
+      }
+    }
+    out_.Char('}');
+  }
 
  private:
   void Name(const PathElement& element) {
-    if (element.IsField() && IsPlain(element.name())) {
-      out_.append("\"f:").append(element.name()) += '"';
-      return;
+    if (element.IsField() && JsonOutput::IsPlain(element.name())) {
+      out_.Text("\"f:");
+      out_.Text(element.name());
+      return out_.Char('"');
     }
+    if (element.kind() == PathElement::Kind::kKey && IsPlainKey(element.value())) return PlainKey(element.value());
     name_.clear();
     internal::AppendPathElement(name_, element);
-    object::AppendJsonString(out_, name_);
+    out_.String(name_);
   }
 
-  std::string out_, name_;
+  static bool IsPlainKey(const Value& key) {
+    return !key.empty() && std::ranges::all_of(key.members(), [](const Member& field) {
+      return field.value.IsString() && JsonOutput::IsPlain(field.name()) && JsonOutput::IsPlain(field.value.AsString());
+    });
+  }
+
+  // Its quotes are inside a string: "k:{\"name\":\"a\"}".
+  void PlainKey(const Value& key) {
+    std::string_view before = "\"k:{\\\"";
+    for (const Member& field : key.members()) {
+      out_.Text(before);
+      out_.Text(field.name());
+      out_.Text("\\\":\\\"");
+      out_.Text(field.value.AsString());
+      before = "\\\",\\\"";
+    }
+    out_.Text("\\\"}\"");
+  }
+
+  JsonOutput out_;
+  std::string name_;
 };
 
 }  // namespace
@@ -145,9 +169,9 @@ std::optional<FieldSet> ReadPlainFieldsText(Arena& arena, std::string_view text)
 }  // namespace internal
 
 Value WriteFieldsV1Text(Arena& arena, const FieldSet& set) {
-  Writer writer;
-  writer.Write(set, false);
-  return Value::BytesCopy(arena, writer.text());
+  std::string text;
+  Writer(text).Write(set, false);
+  return Value::BytesCopy(arena, text);
 }
 
 }  // namespace homeostat::patch

@@ -33,7 +33,7 @@ TEST(CheckTyped, SaysWhatDoesNotFit) {
       {R"({"when":{}})", ".spec.when: expected any scalar, got &{map[]}"},
       {R"({"when":5})", ""},
       {R"({"tags":"a"})", ".spec.tags: expected list, got &{a}"},
-      {R"({"named":[1000000,"b"]})", ".spec.named: expected map, got &{[1e+06 b]}"},
+      {R"({"named":[1000000,"b"]})", ".spec.named: expected map, got &{[1000000 b]}"},
       {R"({"tags":["a","b","a"]})", R"(.spec.tags: duplicate entries for key [="a"])"},
       {R"({"tags":[{}]})", ".spec.tags: element 0: associative list without keys has an element that's a map type"},
       {R"({"tags":[[]]})", ".spec.tags: element 0: not supported: associative list with lists as elements"},

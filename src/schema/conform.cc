@@ -310,8 +310,9 @@ class Conformer {
       return field.Has(kNullable) ? original : Value();
     }
     if (parent.structural) return converted.IsAbsent() ? original : converted;
+    if (internal::IsZeroTime(field, converted)) return converted;
     if (!converted) return {};
-    if (field.Has(kPointer)) return converted;
+    if (field.Has(kPointer) || field.type->form == Form::kBytes) return converted;
     if (report_ != nullptr && report_->keep_empty && !field.Has(kOmitZero)) {
       bool holder = field.type->form == Form::kList || field.type->form == Form::kMap;
       if (holder && !field.Has(kOmitEmpty)) return converted;
@@ -368,7 +369,8 @@ class Conformer {
 
   // Items and entries can't be absent: zero stands for them.
   Value ConvertElement(const Type& container, const Type& element, const Value& value, const Frame* frame) {
-    if (value.IsNull() && (container.element_nullable || container.structural)) return value;
+    // Of lists in maps none is told from an empty one, until they are stored.
+    if (value.IsNull() && (container.element_nullable || container.structural || element.form == Form::kList)) return value;
     Value converted = Convert(element, value, frame);
     return converted ? converted : internal::ZeroElement(element);
   }

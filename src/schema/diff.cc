@@ -42,6 +42,7 @@ bool IsEqualMap(const Type& type, const Value& a, const Value& b) {
 bool IsEqualField(const Type& parent, const Field& field, const Value& a, const Value& b) {
   if (parent.structural && a.kind() != b.kind()) return false;
   if (field.Has(kPointer) && static_cast<bool>(a) != static_cast<bool>(b)) return false;
+  if (internal::IsZeroTime(field, a) != internal::IsZeroTime(field, b)) return false;
   return IsEqual(*field.type, a, b);
 }
 

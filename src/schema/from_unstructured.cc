@@ -100,8 +100,12 @@ class Converter {
     if (!value.IsList()) return Fault("cannot restore slice from " + std::string(GoKind(value)));
     object::ListBuilder items(arena_);
     for (const Value& item : value.items()) {
-      if (!item.IsInt()) return Fault("unrecognized type: uint8");
-      items.Append(Value::Int(static_cast<uint8_t>(item.AsInt())));
+      bool whole = item.IsDouble() && item.AsDouble() == std::trunc(item.AsDouble());
+      if (item.IsDouble() && !whole) return Fault("cannot convert float64 to uint8");
+      if (!item.IsNull() && !item.IsNumber()) return Fault("unrecognized type: uint8");
+      // Of no value Go makes a zero, and of one that is too large its lower bits.
+      int64_t number = !whole ? item.AsInt() : std::abs(item.AsDouble()) < 0x1p63 ? static_cast<int64_t>(item.AsDouble()) : 0;
+      items.Append(Value::Int(static_cast<uint8_t>(number)));
     }
     return items.Build();
   }

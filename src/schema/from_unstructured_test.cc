@@ -50,5 +50,21 @@ TEST(FromUnstructured, MindsOtherThingsThanAJsonDecoder) {
   }
 }
 
+TEST(FromUnstructured, OctetsMayBeAListOfNumbers) {
+  const Type* type = api::FindTypeOfKind("", "v1", "Secret");
+  ASSERT_NE(type, nullptr);
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"data":{"a":[null,1,2.0,257]}})", ""},
+      {R"({"data":{"a":[1.5]}})", "cannot convert float64 to uint8"},
+      {R"({"data":{"a":["x"]}})", "unrecognized type: uint8"},
+  };
+  for (const auto& [json, fault] : cases) {
+    object::Arena arena;
+    auto converted = FromUnstructured(arena, *object::ParseJson(arena, json), *type);
+    EXPECT_EQ(converted ? "" : converted.error().message(), fault) << json;
+    if (converted) EXPECT_EQ(object::JsonText(*converted), R"({"data":{"a":[0,1,2,1]}})");
+  }
+}
+
 }  // namespace
 }  // namespace homeostat::schema

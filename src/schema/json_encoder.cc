@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "schema/internal/json_output.h"
+#include "homeostat/object/json_output.h"
 #include "schema/internal/presence.h"
 
 namespace homeostat::schema {
 
 using internal::ElementType;
 using internal::HowWritten;
-using internal::JsonOutput;
+using object::JsonOutput;
 using internal::Written;
 using object::Member;
 using object::Value;

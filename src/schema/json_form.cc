@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "homeostat/object/json.h"
 #include "homeostat/schema/json_encoder.h"
 #include "schema/internal/fields_v1.h"
-#include "schema/internal/json_output.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/tree.h"
 
@@ -23,8 +23,8 @@ namespace {
 
 Value Base64Text(Arena& arena, std::string_view octets) {
   std::string text;
-  { internal::JsonOutput(text).Base64(octets); }
-  return Value::String(arena, std::string_view(text).substr(1, text.size() - 2));
+  object::AppendBase64(text, octets);
+  return Value::String(arena, text);
 }
 
 Value ValueForm(Arena& arena, const Type& type, const Value& value);

@@ -10,7 +10,8 @@ bool IsZeroStruct(const Type& type, const Value& value) {
   for (const object::Member& member : value.members()) {
     if (member.field >= type.fields.size()) return false;
     const Field& field = type.fields[member.field];
-    if (field.Has(kPointer) ? static_cast<bool>(member.value) : !IsZero(*field.type, member.value)) return false;
+    bool there = member.value || IsZeroTime(field, member.value);
+    if (field.Has(kPointer) ? there : !IsZero(*field.type, member.value)) return false;
   }
   return true;
 }

@@ -348,13 +348,12 @@ class Decoder {
   }
 
   Value ReadTime(std::string_view bytes, Form form) {
-    if (bytes.empty()) return {};
+    if (bytes.empty()) return Value::Null();
     Numbers numbers = ReadNumbers(bytes);
     if (!ok()) return {};
     internal::WireTime time{
         .zero = false, .seconds = numbers.first, .nanoseconds = static_cast<int32_t>(numbers.second)};
-    Value value = Take(internal::TimeFromWire(arena_, form, time));
-    return value ? value : Value();
+    return Take(internal::TimeFromWire(arena_, form, time));
   }
 
   Value ReadUntyped(std::string_view bytes) {
@@ -394,7 +393,7 @@ class Decoder {
       for (end = begin + 1; end < pieces.size() && pieces[end].field == index;) ++end;
       const Field& field = type.fields[index];
       Value value = FieldValue(field, pieces.subspan(begin, end - begin));
-      bool kept = value && (field.Has(kPointer) || !internal::IsZero(*field.type, value));
+      bool kept = value ? field.Has(kPointer) || field.type->form == Form::kBytes || !internal::IsZero(*field.type, value) : internal::IsZeroTime(field, value);
       if (kept) new (&members[count++]) Member(field.name, value, index);
     }
     return Value::Object({members, count});

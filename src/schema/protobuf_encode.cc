@@ -83,7 +83,7 @@ class Encoder {
         if (value) WriteValue(type, number, value);
         return;
       default:
-        if (value || !field.Has(kPointer)) WriteValue(type, number, value);
+        if (value || !field.Has(kPointer) || internal::IsZeroTime(field, value)) WriteValue(type, number, value);
     }
   }
 

@@ -95,6 +95,7 @@ Value DeleteOptionsValue(RequestContext& context, const DeleteQuery& query) {
 }
 
 Task<Result<void>> AdmitConnect(RequestContext& context, std::string path) {
+  if (context.query.Has("dryRun")) co_return Fail(BadRequestError("dryRun is not supported"));
   const std::string& name = context.info.subresource;
   const schema::Subresource* sub = context.kind().FindSubresource(name);
   Value options;

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/await_for_tests.h"
 #include "homeostat/base/runtime.h"
 #include "server/control_plane.h"
 
@@ -22,12 +23,7 @@ class ServerAdmissionTest : public testing::Test {
 
   template <class T>
   T Await(Task<T> task) {
-    std::optional<T> result;
-    TaskGroup group(*runtime_);
-    auto keep = [](Task<T> inner, std::optional<T>* out) -> Task<void> { out->emplace(co_await inner); };
-    group.Spawn(keep(std::move(task), &result));
-    EXPECT_TRUE(runtime_->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(1)));
-    return *std::move(result);
+    return homeostat::Await(*runtime_, std::move(task), std::chrono::minutes(1));
   }
 
   // Code and body of the answer.

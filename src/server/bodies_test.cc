@@ -27,12 +27,24 @@ TEST_F(BodiesTest, OldVersionsAreReadAndRefused) {
   EXPECT_EQ(Ask("POST", kDeployments, Deployment("apps/v2")).message(),
             "Deployment in version \"v2\" cannot be handled as a Deployment: no kind \"Deployment\" is registered for version \"apps/v2\""
             " in scheme \"pkg/runtime/scheme.go:111\"");
+  EXPECT_EQ(Ask("POST", "/api/v1/namespaces/default/configmaps", Deployment("extensions/v1beta1")).message(),
+            "Deployment in version \"v1beta1\" cannot be handled as a ConfigMap: converting (v1beta1.Deployment) to (core.ConfigMap): unknown conversion");
   // Kinds that have moved, and those of two groups.
   EXPECT_EQ(Ask("POST", "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
                 R"({"apiVersion":"extensions/v1beta1","kind":"NetworkPolicy","metadata":{"name":"n"}})").message(),
             "the API version in the data (extensions/v1beta1) does not match the expected API version (networking.k8s.io/v1)");
   EXPECT_EQ(Ask("POST", "/api/v1/namespaces/default/events", R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"n"}})").message(),
             "the API version in the data (events.k8s.io/v1) does not match the expected API version (v1)");
+}
+
+TEST_F(BodiesTest, OldVersionsHadFieldsOfTheirOwn) {
+  const std::string path = "/apis/networking.k8s.io/v1/namespaces/default/ingresses?fieldValidation=Strict";
+  auto ingress = [](const std::string& spec) { return R"({"apiVersion":"extensions/v1beta1","kind":"Ingress","metadata":{"name":"i"},"spec":)" + spec + "}"; };
+  std::string rules = R"([{"http":{"paths":[{"backend":{"serviceName":"s","servicePort":80}}]}}])";
+  EXPECT_EQ(Ask("POST", path, ingress(R"({"backend":{"serviceName":"s","servicePort":"http"},"rules":)" + rules + "}")).message(),
+            "the API version in the data (extensions/v1beta1) does not match the expected API version (networking.k8s.io/v1)");
+  EXPECT_EQ(Ask("POST", path, ingress(R"({"defaultBackend":{}})")).message(),
+            "Ingress in version \"v1beta1\" cannot be handled as a Ingress: strict decoding error: unknown field \"spec.defaultBackend\"");
 }
 
 TEST_F(BodiesTest, AnOldScaleHadAMapForASelector) {
@@ -56,10 +68,20 @@ TEST_F(BodiesTest, TheContentTypeComesBeforeTheOptions) {
   }
 }
 
+TEST_F(BodiesTest, NoListIsNotAnEmptyOne) {
+  TestAnswer answer = Ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                          R"({"spec":{"user":"u","extra":{"a":null,"b":[]},"resourceAttributes":{"verb":"get","resource":"pods"}}})");
+  EXPECT_TRUE(answer.Get({"spec", "extra", "a"}).IsNull());
+  EXPECT_TRUE(answer.Get({"spec", "extra", "b"}).IsList());
+}
+
 TEST_F(BodiesTest, ReviewsLoseTheirNamespace) {
   TestAnswer answer = Ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                           R"({"metadata":{"namespace":"other"},"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})");
   EXPECT_EQ(answer.code, 201) << answer.message();
+  EXPECT_NE(Ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                R"({"metadata":{"generateName":"g-"},"spec":{"resourceAttributes":{"verb":"get"}}})").message().find(R"("fieldsV1":{"f:metadata")"),
+            std::string::npos);
 }
 
 TEST_F(BodiesTest, BindingsOfTheirOwnHaveNoUid) {
@@ -67,14 +89,6 @@ TEST_F(BodiesTest, BindingsOfTheirOwnHaveNoUid) {
   std::string body = R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p","uid":"x"},"target":{"name":"n1"}})";
   EXPECT_EQ(Ask("POST", "/api/v1/namespaces/default/pods/p/binding", body).code, 409);
   EXPECT_EQ(Ask("POST", "/api/v1/namespaces/default/bindings", body).code, 201);
-}
-
-TEST_F(BodiesTest, AContainerIsChosenOfAll) {
-  ASSERT_EQ(Ask("POST", "/api/v1/namespaces/default/pods", R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","initContainers":[{"name":"i","image":"i"}],)"
-                                                          R"("containers":[{"name":"c","image":"i"},{"name":"d","image":"i"}]}})").code, 201);
-  EXPECT_EQ(Ask("GET", "/api/v1/namespaces/default/pods/p/log").message(), "a container name must be specified for pod p, choose one of: [i c d]");
-  EXPECT_EQ(Ask("GET", "/api/v1/namespaces/default/pods/p/log?container=c&sinceSeconds=5&sinceTime=2031-01-01T00:00:00Z").message(),
-            "PodLogOptions \"p\" is invalid: []: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified");
 }
 
 }  // namespace

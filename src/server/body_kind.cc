@@ -32,7 +32,8 @@ std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schem
   // Kinds that are served nowhere are known as well: lists, subresources, options, what answers are made of.
   const schema::Type* type = api::FindTypeOfKind(meta.group, meta.version, meta.kind);
   const Resource* served = context.parts.resources.FindKind(meta.group, meta.version, meta.kind);
-  if (type == nullptr && (served == nullptr || served->custom)) {
+  bool known = type != nullptr || (served != nullptr && !served->custom) || api::IsOldKind(meta.group, meta.version, meta.kind);
+  if (!known) {
     std::string version = meta.group.empty() ? meta.version : meta.group + "/" + meta.version;
     return "no kind \"" + meta.kind + "\" is registered for version \"" + version + "\" in scheme \"pkg/runtime/scheme.go:111\"";
   }

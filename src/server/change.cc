@@ -53,6 +53,12 @@ Result<Value> AsStored(RequestContext& context, const Value& object, bool may_ha
   return schema::Conform(context.arena(), object, type, report);
 }
 
+// Upstream fills what it reads from its store: what was left out may follow from the rest, when that has been made by then.
+Result<Value> Refilled(RequestContext& context, const Value& object) {
+  if (context.resource->custom) return object;
+  return context.defaults(context.working()).Apply(context.arena(), *context.working().type, object);
+}
+
 Result<void> CheckMayWrite(RequestContext& context, kinds::RuleContext& rules, const Value& object, const Value& old) {
   auto may_write = context.resource->behaviour->may_write;
   return may_write == nullptr ? Result<void>() : may_write(rules, object, old);
@@ -71,14 +77,17 @@ Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rule
   CO_TRY_ASSIGN(object, co_await std::move(mutate));
   const bool admission_changed = object.members().data() != sent;
   CO_TRY(CheckMayWrite(context, rules, object, Value()));
+  const object::Member* spec = object.Get("spec").members().data();
   CO_TRY_ASSIGN(object, PrepareForCreate(rules, *context.resource, object));
+  const bool prepared_spec = object.Get("spec").members().data() != spec;
   CO_TRY(ValidateForCreate(rules, *context.resource, object));
   name = MetadataString(object, "name");
   request.name = name;
   request.object = object;
   auto validate = context.parts.admission.Validate(request);
   CO_TRY(co_await std::move(validate));
-  co_return AsStored(context, object, admission_changed);
+  CO_TRY_ASSIGN(object, AsStored(context, object, admission_changed));
+  co_return prepared_spec ? Refilled(context, object) : object;
 }
 
 Status StaleVersion(const RequestContext& context, std::string_view name) {
@@ -149,6 +158,9 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   CO_TRY(co_await std::move(validate));
   UpdateDecision decision;
   CO_TRY_ASSIGN(decision.object, AsStored(context, object, may_have_unknown));
+  if (!options.subresource.empty()) {
+    CO_TRY_ASSIGN(decision.object, Refilled(context, decision.object));
+  }
   if (IsRemovedByUpdate(*context.resource->behaviour, object, current)) decision.action = UpdateDecision::Action::kRemove;
   co_return decision;
 }
@@ -159,6 +171,7 @@ Task<Result<UpdateDecision>> DecideCreate(RequestContext& context, const ChangeO
                                  "uid mismatch: the provided object specified uid " +
                                      std::string(MetadataString(object, "uid")) + ", and no existing object was found"));
   }
+  if (auto number = ParseNumber(MetadataString(object, "resourceVersion")); !number) co_return Fail(Status(500, "", number.error().message()));
   kinds::RuleContext rules = context.Rules(options.dry_run, options.subresource);
   rules.claims = claims;
   auto prepare = PrepareNew(context, rules, object, options);

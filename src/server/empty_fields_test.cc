@@ -32,6 +32,52 @@ TEST_F(EmptyFieldsTest, RaiseTheGenerationOfSomeKinds) {
   EXPECT_EQ(Ask("PATCH", path + "/n", R"({"spec":{"ingress":[]}})").Get({"metadata", "generation"}).AsInt(), 2);
 }
 
+TEST_F(EmptyFieldsTest, DefaultsAreForThoseWhoSayNothing) {
+  const std::string start = R"({"metadata":{"name":"h"},"spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"d","apiVersion":"apps/v1"},"behavior":{"scaleUp":)";
+  const std::string path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+  EXPECT_EQ(Ask("POST", path, start + R"({"policies":[]}}}})").message(),
+            "HorizontalPodAutoscaler.autoscaling \"h\" is invalid: spec.behavior.scaleUp.policies: Required value: must specify at least one Policy");
+  EXPECT_EQ(Ask("POST", path, start + "{}}}}").code, 201);
+}
+
+// A list that counts as one value is changed by an empty list within it, although that is not shown.
+TEST_F(EmptyFieldsTest, ChangeTheListsThatAreOneValue) {
+  const std::string path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+  ASSERT_EQ(Ask("POST", path + "?fieldManager=a", R"({"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]})").code, 201);
+  auto owner = [](const TestAnswer& answer) { return answer.Get({"metadata", "managedFields"}).At(0).Get("manager").AsString(); };
+  const std::string rule = R"({"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"])";
+  EXPECT_EQ(owner(Ask("PATCH", path + "/r?fieldManager=b", rule + "}]}")), "a");
+  EXPECT_EQ(owner(Ask("PATCH", path + "/r?fieldManager=b", rule + R"(,"resourceNames":[]}]})")), "b");
+}
+
+// Octets that came empty are stored so: the next write that leaves them out changes them.
+TEST_F(EmptyFieldsTest, EmptyOctetsAreStored) {
+  const std::string path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  auto body = [](const std::string& ca) {
+    return R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","clientConfig":{"url":"https://127.0.0.1:1/x")" + ca + R"(},"sideEffects":"None","admissionReviewVersions":["v1"]}]})";
+  };
+  TestAnswer made = Ask("POST", path, body(R"(,"caBundle":"")"));
+  ASSERT_EQ(made.code, 201);
+  EXPECT_FALSE(made.Get({"webhooks"}).At(0).Get("clientConfig").Get("caBundle"));
+  auto generation = [&](const TestAnswer& answer) { return answer.Get({"metadata", "generation"}).AsInt(); };
+  EXPECT_EQ(generation(Ask("PUT", path + "/w", body(R"(,"caBundle":"")"))), 1);
+  EXPECT_EQ(generation(Ask("PUT", path + "/w", body(""))), 2);
+  EXPECT_EQ(generation(Ask("PUT", path + "/w", body(""))), 2);
+}
+
+// Go's zero time is a time where times are pointers, though it is shown as none.
+TEST_F(EmptyFieldsTest, AZeroTimeIsSet) {
+  const std::string path = "/api/v1/namespaces/default/pods";
+  ASSERT_EQ(Ask("POST", path, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})").code, 201);
+  ASSERT_EQ(Ask("PATCH", path + "/p/status", R"({"status":{"startTime":"0001-01-01T00:00:00Z"}})").code, 200);
+  TestAnswer pod = Ask("GET", path + "/p");
+  ASSERT_NE(pod.Get({"status"}).Find("startTime"), nullptr);
+  EXPECT_TRUE(pod.Get({"status", "startTime"}).IsNull());
+  EXPECT_EQ(pod.Get({"metadata", "managedFields"}).size(), 2u);
+  ASSERT_EQ(Ask("PATCH", path + "/p/status", R"({"status":{"startTime":null}})").code, 200);
+  EXPECT_EQ(Ask("GET", path + "/p").Get({"status"}).Find("startTime"), nullptr);
+}
+
 // The kind of an object within another is not on the wire: who reads the stored bytes must see it all the same.
 TEST_F(EmptyFieldsTest, TemplatesOfClaimsKeepTheirKind) {
   const std::string path = "/apis/apps/v1/namespaces/default/statefulsets";

@@ -146,7 +146,7 @@ Task<Value> TrackUpdateOf(RequestContext& context, Value live, Value object, std
   Value changed = AsStored(context, object), tracked;
   WallTime now = context.runtime().WallNow();
   for (int round = 0; round < kConversionRounds; ++round) {
-    tracked = ManagerFor(context, subresource, &memo).Update(context.arena(), live, changed, manager, now, reset);
+    tracked = ManagerFor(context, subresource, &memo).Update(context.arena(), live, changed, manager, now, reset, &context.empty_fields);
     if (memo.wanted.empty()) break;
     auto make = MakeWanted(context, memo);
     co_await std::move(make);

@@ -201,11 +201,7 @@ std::string FormatNow(Runtime& runtime) { return object::FormatTime(object::Time
 Value FillSystemFields(Arena& arena, Runtime& runtime, const schema::Type& type, const Value& object) {
   return SetMetadata(arena, type, object,
                      {{"uid", Value::String(arena, NewUuid(runtime))},
-                      {"creationTimestamp", Value::String(arena, FormatNow(runtime))},
-                      {"resourceVersion", Value()},
-                      {"selfLink", Value()},
-                      {"deletionTimestamp", Value()},
-                      {"deletionGracePeriodSeconds", Value()}});
+                      {"creationTimestamp", Value::String(arena, FormatNow(runtime))}});
 }
 
 Result<void> CheckKeyName(std::string_view name) {

@@ -33,7 +33,7 @@ Value SetPath(Arena& arena, const schema::Type& type, const Value& object, std::
 
 std::string_view MetadataString(const Value& object, std::string_view field);
 
-// uid, creationTimestamp, generation start; clears what only the server may say.
+// uid and creationTimestamp.
 Value FillSystemFields(Arena& arena, Runtime& runtime, const schema::Type& type, const Value& object);
 // Wall time as meta/v1 Time writes it.
 std::string FormatNow(Runtime& runtime);

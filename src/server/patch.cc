@@ -222,7 +222,7 @@ Task<Result<http::Response>> PatchObject(RequestContext& context) {
   options.subresource = context.info.subresource;
   options.field_manager = patch.manager;
   options.dry_run = patch.query.dry_run;
-  options.allow_create = patch.kind == PatchKind::kApply && options.subresource.empty();
+  options.allow_create = patch.kind == PatchKind::kApply && (options.subresource.empty() || context.storage().create_on_update);
   Compute compute = [&context, &patch](Value current) { return ComputePatched(context, patch, current); };
   auto change = ChangeObject(context, options, compute);
   CO_TRY_ASSIGN(Answer answer, co_await std::move(change));

@@ -26,8 +26,18 @@ TEST_F(RoutesTest, UrlsAndMethods) {
       {"HEAD", "/api/v1/namespaces/default/configmaps/m", 405, kNoMethod},
       {"HEAD", kMaps, 405, kNoMethod},
       {"OPTIONS", kMaps, 405, kNoMethod},
+      // Kinds at paths of the other scope.
       {"GET", "/api/v1/configmaps/m", 404, kNoResource},
+      {"PUT", "/api/v1/configmaps/m", 404, kNoResource, "{}"},
+      {"PATCH", "/apis/apps/v1/deployments/m?fieldManager=a", 404, kNoResource, "{}"},
+      {"DELETE", "/api/v1/configmaps/m", 404, kNoResource},
+      {"GET", "/api/v1/pods/m/log", 404, kNoResource},
+      {"GET", "/apis/apps/v1/deployments/m/scale", 404, kNoResource},
+      {"POST", "/api/v1/configmaps", 405, kNoMethod, "{}"},
+      {"DELETE", "/api/v1/configmaps", 405, kNoMethod},
       {"GET", "/api/v1/namespaces/default/nodes", 404, kNoResource},
+      {"GET", "/api/v1/namespaces/default/nodes/x", 404, kNoResource},
+      {"GET", "/api/v1/namespaces/default/namespaces/x", 404, kNoResource},
       {"POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/none/clusterroles", 404, kNoResource, "{}"},
       {"DELETE", "/apis/storage.k8s.io/v1/namespaces/x/csinodes", 404, kNoResource},
       {"GET", "/api/v1/namespaces/default/pods/x/status/y", 404, kNoResource},
@@ -41,6 +51,7 @@ TEST_F(RoutesTest, UrlsAndMethods) {
       {"GET", "/apis/apps/v1/namespaces/a/DEPLOYMENTS/b", 404, kNoResource},
       {"GET", "/apis/apps/bogus/x/y", 404, kNoResource},
       {"GET", "/api/v2/x", 404, kNoResource},
+      {"GET", "/apis/apps/v9/foo", 404, kNoResource},
       {"GET", "/version/x", 404, kNoResource},
       {"GET", "/apis/bogus/x", 404, ""},
       {"GET", "//api/v1/configmaps", 404, ""},
@@ -66,7 +77,10 @@ TEST_F(RoutesTest, UrlsAndMethods) {
     EXPECT_FALSE(answer.headers.Has("Warning"));
   }
   for (const char* served : {"/apis", "/apis/", "/apis/apps"}) EXPECT_EQ(Ask("POST", served).code, 200) << served;
-  EXPECT_EQ(Ask("GET", "/api/v1/namespaces//configmaps").code, 200);
+  for (const char* served : {"/api/v1/namespaces//configmaps", "/api/v1/configmaps", "/api/v1/configmaps?fieldSelector=metadata.name%3Dx",
+                             "/api/v1/namespaces/default", "/api/v1/namespaces/default/status"}) {
+    EXPECT_EQ(Ask("GET", served).code, 200) << served;
+  }
 }
 
 TEST_F(RoutesTest, OptionsThatDontFit) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "homeostat/base/ids.h"
+#include "homeostat/schema/diff.h"
 #include "kinds/gates.h"
 #include "kinds/metadata_checks.h"
 
@@ -38,17 +39,26 @@ bool BodyChanged(const Value& object, const Value& old, bool status_counts) {
   return differs(object, old) || differs(old, object);
 }
 
-bool BumpsGeneration(GenerationRule rule, const Value& object, const Value& old) {
+// Whether the specs differ; for most kinds octets that came empty are none.
+bool SpecChanged(const schema::Type& type, const Value& object, const Value& old, bool empty_counts) {
+  Value now = object.Get("spec"), before = old.Get("spec");
+  if (object::Equal(now, before)) return false;
+  const schema::Field* spec = type.FindField("spec");
+  return empty_counts || spec == nullptr || spec->type->structural || !schema::IsEqual(*spec->type, now, before);
+}
+
+bool BumpsGeneration(const schema::Kind& kind, const Value& object, const Value& old, bool empty_counts) {
   auto differs = [&](std::initializer_list<std::string_view> path) { return !object::Equal(object.Path(path), old.Path(path)); };
-  switch (rule) {
+  auto spec_differs = [&] { return SpecChanged(*kind.type, object, old, empty_counts); };
+  switch (kind.generation) {
     case GenerationRule::kNone:
     case GenerationRule::kAsSent:
     case GenerationRule::kAlwaysOne:
       return false;
     case GenerationRule::kSpec:
-      return differs({"spec"});
+      return spec_differs();
     case GenerationRule::kSpecOrAnnotations:
-      return differs({"spec"}) || differs({"metadata", "annotations"});
+      return spec_differs() || differs({"metadata", "annotations"});
     case GenerationRule::kAnyButMetadataAndStatus:
       return BodyChanged(object, old, false);
     case GenerationRule::kAnyButMetadata:
@@ -127,16 +137,17 @@ Result<Value> PrepareForCreate(kinds::RuleContext& context, const Resource& reso
   object = kinds::DropDisabledFields(context.arena, type, object, Value());
   if (!kind.namespaced) object = SetMetadata(context.arena, type, object, "namespace", Value());
   object = FillSystemFields(context.arena, context.runtime, type, object);
+  if (!context.dry_run) object = SetMetadata(context.arena, type, object, {{"resourceVersion", Value()}, {"selfLink", Value()}});  // storing drops them
   if (kind.generation != GenerationRule::kAsSent) {
     Value generation = kind.generation == GenerationRule::kNone ? Value() : Value::Int(1);
     object = SetMetadata(context.arena, type, object, "generation", generation);
   }
   std::string_view base = MetadataString(object, "generateName");
   if (!base.empty() && MetadataString(object, "name").empty()) {
-    object = SetMetadata(context.arena, type, object, "name",
-                         Value::String(context.arena, GenerateName(context.runtime, base)));
+    std::string name = resource.behaviour->names_as_given ? std::string(base) : GenerateName(context.runtime, base);
+    object = SetMetadata(context.arena, type, object, "name", Value::String(context.arena, name));
   }
-  if (resource.behaviour->allocate != nullptr && context.claims != nullptr) {
+  if (resource.behaviour->allocate != nullptr && context.claims != nullptr && context.subresource.empty()) {
     TRY_ASSIGN(object, resource.behaviour->allocate(context, *context.claims, object, Value()));
   }
   if (resource.behaviour->prepare_create != nullptr) object = resource.behaviour->prepare_create(context, object);
@@ -176,7 +187,7 @@ Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& reso
   if (kind.generation == GenerationRule::kAsSent) return object;
   bool emptied = resource.behaviour->empty_raises_generation && context.empty_fields != nullptr && context.empty_fields->HasInBody() &&
                  !context.empty_fields->Has(resource.behaviour->filled_by_defaults);
-  if (context.subresource != "status" && (BumpsGeneration(kind.generation, object, old) || emptied)) {
+  if (context.subresource != "status" && (BumpsGeneration(kind, object, old, resource.behaviour->empty_raises_generation) || emptied)) {
     int64_t next = old.Path({"metadata", "generation"}).AsInt() + 1;
     object = SetMetadata(context.arena, type, object, "generation", Value::Int(next));
   }

@@ -15,14 +15,13 @@ namespace {
 Task<Result<Value>> ComputeFromBody(RequestContext& context, Value body, std::string manager, bool dry_run, Value current) {
   object::Arena& arena = context.arena();
   Value live;
+  // What is not there has no uid, which then differs. A version is passed over: who puts what is not there makes it.
+  std::string_view uid = MetadataString(body, "uid");
+  if (!uid.empty() && uid != MetadataString(current, "uid")) {
+    co_return Fail(PreconditionFailed(context, context.info.name, dry_run, "UID", uid, MetadataString(current, "uid")));
+  }
   if (current) {
-    std::string_view uid = MetadataString(body, "uid");
-    if (!uid.empty() && uid != MetadataString(current, "uid")) {
-      co_return Fail(PreconditionFailed(context, context.info.name, dry_run, "UID", uid, MetadataString(current, "uid")));
-    }
     CO_TRY_ASSIGN(live, FromWorking(arena, *context.resource, current));
-  } else if (!MetadataString(body, "resourceVersion").empty()) {
-    co_return Fail(context.NotFound(context.info.name));
   }
   auto track = TrackUpdateOf(context, live, body, manager, context.info.subresource, context.resets_managed_fields);
   Value tracked = co_await std::move(track);
@@ -43,7 +42,7 @@ Task<Result<http::Response>> UpdateObject(RequestContext& context) {
   options.subresource = context.info.subresource;
   options.field_manager = context.FieldManager(query.field_manager);
   options.dry_run = query.dry_run;
-  options.allow_create = context.storage().create_on_update && options.subresource.empty();
+  options.allow_create = context.storage().create_on_update;  // by a part of it, too
   Compute compute = [&context, body, manager = options.field_manager, dry_run = options.dry_run](Value current) {
     return ComputeFromBody(context, body, manager, dry_run, current);
   };

@@ -244,6 +244,42 @@ TEST_F(WritesTest, ComponentStatusesAreMadeUpAtEveryRead) {
   EXPECT_EQ(Ask("POST", "/api/v1/componentstatuses", "{}").code, 405);
 }
 
+TEST_F(WritesTest, WhatIsPutAndNotThereIsMade) {
+  const std::string path = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+  auto lease = [](const std::string& metadata) { return R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"l")" + metadata + "}}"; };
+  TestAnswer other = Ask("PUT", path + "/l", lease(R"(,"uid":"x")"));
+  EXPECT_EQ(other.code, 409);
+  EXPECT_TRUE(other.message().ends_with("Precondition failed: UID in precondition: x, UID in object meta: ")) << other.message();
+  TestAnswer none = Ask("PUT", path + "/l", lease(R"(,"resourceVersion":"x")"));
+  EXPECT_EQ(none.code, 500);
+  EXPECT_EQ(none.message(), "strconv.ParseUint: parsing \"x\": invalid syntax");
+  EXPECT_EQ(Ask("PUT", path + "/l?dryRun=All", lease(R"(,"deletionTimestamp":"2020-01-01T00:00:00Z")")).Text({"metadata", "deletionTimestamp"}),
+            "2020-01-01T00:00:00Z") << "only those who post lose it";
+  EXPECT_EQ(Ask("PUT", path + "/l?dryRun=All", lease(R"(,"resourceVersion":"7")")).Text({"metadata", "resourceVersion"}), "7");
+  EXPECT_EQ(Ask("PUT", path + "/l", lease(R"(,"resourceVersion":"1")")).code, 201);
+  EXPECT_EQ(Ask("PUT", path + "/l", lease(R"(,"resourceVersion":"1")")).code, 409);
+}
+
+TEST_F(WritesTest, APartMayMakeTheWhole) {
+  const std::string services = "/api/v1/namespaces/default/services/s/status?dryRun=All";
+  EXPECT_EQ(Ask("PUT", services, R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"}})").message(), "Service \"s\" is invalid: spec.ports: Required value");
+  EXPECT_EQ(Ask("PUT", services, R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}})").code, 201);
+  EXPECT_EQ(Ask("PATCH", services, R"({"status":{}})").code, 404);
+  EXPECT_EQ(Ask("PUT", "/api/v1/namespaces/default/pods/p/status", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}})").code, 404);
+}
+
+TEST_F(WritesTest, WritesOfAPartAreFilledFromTheRest) {
+  const std::string path = "/apis/batch/v1/namespaces/default/jobs";
+  ASSERT_EQ(Ask("POST", path, R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})").code, 201);
+  EXPECT_EQ(Ask("GET", path + "/j").Get({"metadata", "labels", "job-name"}).AsString(), "j");
+  EXPECT_EQ(Ask("POST", path, R"({"metadata":{"name":"x:y"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})").message()
+                .find("metadata.labels"), std::string::npos) << "it has them only once it is stored";
+  std::string body = R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})";
+  TestAnswer answer = Ask("PUT", path + "/j/status", body);
+  ASSERT_EQ(answer.code, 200) << answer.message();
+  EXPECT_EQ(answer.Get({"metadata", "labels", "job-name"}).AsString(), "j");
+}
+
 // Also of kinds that are stored in another version: what they say of themselves is no change.
 TEST_F(WritesTest, ApplyingWhatIsThereIsNoChange) {
   const std::string path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings";

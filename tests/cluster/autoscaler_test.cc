@@ -120,14 +120,14 @@ TEST_F(AutoscalerTest, SizesByExternalMetrics) {
 }
 
 TEST_F(AutoscalerTest, SizesByMetricsOfObjects) {
-  metrics_->object = "40";
+  metrics_->object = "20";
   metrics_->conflicts = 2;
   Scale("h", R"([{"type":"Object","object":{"metric":{"name":"hits"},"describedObject":{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","name":"front"},
       "target":{"type":"Value","value":"10"}}}])", "apps/v1beta9");
-  EXPECT_EQ(Size(), 8) << "four times what is wanted, and two pods are ready";
+  EXPECT_EQ(Size(), 4) << "twice what is wanted, and two pods are ready";
   EXPECT_EQ(metrics_->asked.at(0), "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/ingresses.networking.k8s.io/front/hits?");
-  EXPECT_TRUE(Told("SuccessfulRescale", "New size: 8; reason: Ingress metric hits above target"));
-  EXPECT_FALSE(Told("FailedRescale", "New size: 8; reason: Ingress metric hits above target; error: it has changed"));
+  EXPECT_TRUE(Told("SuccessfulRescale", "New size: 4; reason: Ingress metric hits above target"));
+  EXPECT_FALSE(Told("FailedRescale", "New size: 4; reason: Ingress metric hits above target; error: it has changed"));
 }
 
 TEST_F(AutoscalerTest, SaysWhatCanNotBeMeasured) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/await_for_tests.h"
 #include "simulated_cri.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/object/json.h"
@@ -24,11 +25,6 @@ namespace core = api::core::v1;
 using node::NodeContext;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-template <class T>
-Task<void> Keep(Task<T> task, std::optional<T>* result) {
-  result->emplace(co_await std::move(task));
-}
 
 // A node agent without its machine: what agent.cc puts together, over the fake runtime. Destroying it is a crash.
 class TestNode {
@@ -97,11 +93,7 @@ class NodeAgentTest : public testing::Test {
 
   template <class T>
   T Await(Task<T> task) {
-    std::optional<T> result;
-    TaskGroup group(*runtime_);
-    group.Spawn(Keep(std::move(task), &result));
-    EXPECT_TRUE(runtime_->RunUntil([&] { return result.has_value(); }, minutes(2)));
-    return *std::move(result);
+    return homeostat::Await(*runtime_, std::move(task), minutes(2));
   }
   template <class T>
   void Create(const std::string& json) {

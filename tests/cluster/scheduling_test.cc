@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/await_for_tests.h"
 #include "homeostat/api/coordination/v1.h"
 #include "homeostat/api/core/v1.h"
 #include "homeostat/object/json.h"
@@ -24,11 +25,6 @@ using api::core::v1::Node;
 using api::core::v1::Pod;
 using std::chrono::minutes;
 using std::chrono::seconds;
-
-template <class T>
-Task<void> Keep(Task<T> task, std::optional<T>* result) {
-  result->emplace(co_await std::move(task));
-}
 
 template <class T>
 sdk::Object<T> FromJson(const std::string& json) {
@@ -70,11 +66,7 @@ class SchedulingTest : public testing::Test {
 
   template <class T>
   T Await(Task<T> task) {
-    std::optional<T> result;
-    TaskGroup group(*runtime_);
-    group.Spawn(Keep(std::move(task), &result));
-    EXPECT_TRUE(runtime_->RunUntil([&] { return result.has_value(); }, minutes(2)));
-    return *std::move(result);
+    return homeostat::Await(*runtime_, std::move(task), minutes(2));
   }
 
   template <class T>

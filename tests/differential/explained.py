@@ -63,7 +63,10 @@ def go_map_order(answer):
         # Which of two entries with one key is told of first, and how a list within a wrong value looks, follows from the order, too.
         lines = {line.strip() for line in typed[2].split('\n')}
         # A struct is left at the first of its fields that is not known: which of the others were looked at is chance.
-        for parent in {line.split(': ')[0].rpartition('.')[0] for line in lines if line.endswith(': field not declared in schema')}:
+        parents = {line.split(': ')[0].rpartition('.')[0] for line in lines if line.endswith(': field not declared in schema')}
+        for parent in parents:
+            if any(parent.startswith(f'{other}.') for other in parents):
+                continue
             lines = {line for line in lines if not line.startswith(f'{parent}.')} | {f'{parent}: <fields>'}
         body['message'] = typed[1] + ': ' + '\n'.join(sorted(lines))
     elif len(found) > 1:
@@ -119,6 +122,11 @@ def second_of_writing(kind, answer):
     body = answer['body']
     if not isinstance(body, dict):
         return
+    if kind == 'ResourceSlice' and answer['code'] == 409:
+        causes = (body.get('details') or {}).get('causes') or []
+        for cause in causes:
+            cause['message'] = '<whose>' if cause.get('field') == '.spec.devices' else cause.get('message')
+        body['message'] = '<conflicts>' if causes else body.get('message')
     for item in [body, *(body.get('items') or []), *((row or {}).get('object') or {} for row in body.get('rows') or [])]:
         metadata = item.get('metadata') if isinstance(item, dict) else None
         if isinstance(metadata, dict) and isinstance(metadata.get('managedFields'), list):

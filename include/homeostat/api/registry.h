@@ -25,6 +25,9 @@ const schema::Kind* FindKind(std::string_view group, std::string_view version, s
 // TokenRequest. Those of meta.k8s.io (Status, DeleteOptions, WatchEvent …) are found in every group and version.
 const schema::Type* FindTypeOfKind(std::string_view group, std::string_view version, std::string_view kind);
 
+// Whether Kubernetes knows a kind, or the list of one, in a version that is served no more.
+bool IsOldKind(std::string_view group, std::string_view version, std::string_view kind);
+
 // The type in which Kubernetes reads an object of `kind` that says another group or version than `current`, but is the same for it:
 // versions that are served no more or not by default, and groups that a kind has moved from. Where the fields of such a version
 // are not known, they are taken for those of `type`, current's own. Null if it is none of those.

@@ -1,8 +1,8 @@
-// EmptyFields: the lists, maps and byte strings that came empty, where a typed tree has nothing.
+// EmptyFields: the lists and maps that came empty, where a typed tree has nothing; and the byte strings.
 //
 // Go tells an empty list from none, and upstream's rules and messages show it now and then: a pod's overhead of {} is one, and
-// what an update may not change is refused as [] or as null. What is stored knows only one of the two, and so does a typed
-// tree (conform.h); this is the record of the difference for one decoded object.
+// what an update may not change is refused as [] or as null. What is stored knows only one of the two (but for byte strings), and
+// so does a typed tree (conform.h); this is the record of the difference for one decoded object.
 #pragma once
 
 #include <string>
@@ -19,6 +19,8 @@ class EmptyFields {
   void Add(std::string path, std::string_view text) { fields_.emplace_back(std::move(path), text); }
   void Clear() { fields_.clear(); }
   bool empty() const { return fields_.empty(); }
+  // Paths, and what JSON writes for them, in the order in which they came.
+  const std::vector<std::pair<std::string, std::string_view>>& fields() const { return fields_; }
   size_t size() const { return fields_.size(); }
   bool Has(std::string_view path) const { return Text(path) != "null"; }
   // [] or {} or "" for a field that came empty, null for every other.
@@ -37,10 +39,10 @@ class EmptyFields {
     return false;
   }
 
-  // Whether one stands outside the metadata.
+  // Whether an empty list or map stands outside the metadata. Octets are in the tree, too, and stay empty when they are stored.
   bool HasInBody() const {
     for (const auto& [known, text] : fields_) {
-      if (!known.starts_with("metadata.")) return true;
+      if (text != "\"\"" && !known.starts_with("metadata.")) return true;
     }
     return false;
   }

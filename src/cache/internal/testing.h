@@ -3,30 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 
+#include "base/await_for_tests.h"
 #include "cache/cache.h"
 
 namespace homeostat::cache::internal {
 
-template <class T>
-Task<void> KeepResult(Task<T> task, std::optional<T>* result) {
-  result->emplace(co_await task);
-}
-
-// Runs the loop until the task ends.
-template <class T>
-T Await(SimulatedRuntime& runtime, Task<T> task) {
-  std::optional<T> result;
-  TaskGroup group(runtime);
-  group.Spawn(KeepResult(std::move(task), &result));
-  if (!runtime.RunUntil([&] { return result.has_value(); }, std::chrono::hours(1))) {
-    ADD_FAILURE() << "the task did not end";
-    abort();
-  }
-  return *std::move(result);
-}
+using homeostat::Await;
+using homeostat::KeepResult;
 
 class CacheFixture : public testing::Test {
  protected:

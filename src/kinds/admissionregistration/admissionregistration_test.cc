@@ -50,6 +50,14 @@ TEST_F(AdmissionKindsTest, ConditionsThatStayAreNotLookedAtAgain) {
   EXPECT_EQ(Update(Load(kPolicy, "{spec: {validations: [{expression: 'true'}], matchConditions: [{name: x, expression: '2'}]}}"), old).faults.size(), 1u);
 }
 
+TEST_F(AdmissionKindsTest, NothingDeletedIsMutated) {
+  constexpr std::string_view kBinding = "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, "
+                                        "matchResources: {matchPolicy: Exact, namespaceSelector: {}, objectSelector: {}, resourceRules: [{apiGroups: [''], apiVersions: [v1], "
+                                        "resources: [pods], operations: [DELETE]}]}}}";
+  EXPECT_EQ(Create(kBinding).faults, std::vector<std::string>{"spec.matchResources.resourceRules.operations: Unsupported value: \"DELETE\": supported values: "
+                                                              "\"*\", \"CONNECT\", \"CREATE\", \"UPDATE\""});
+}
+
 TEST_F(AdmissionKindsTest, UrlsOfWebhooksAreGoUrls) {
   constexpr std::string_view kHook = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: w}, webhooks: [{name: a.b.c, "
                                      "sideEffects: None, failurePolicy: Fail, timeoutSeconds: 1, admissionReviewVersions: [v1], clientConfig: {url: '";
@@ -62,6 +70,8 @@ TEST_F(AdmissionKindsTest, UrlsOfWebhooksAreGoUrls) {
        {at + "Invalid value: \"http\": 'https' is the only allowed URL scheme" + form, at + "Invalid value: \"u\": user information is not permitted in the URL",
         at + "Invalid value: \"c\": fragments are not permitted in the URL", at + "Invalid value: \"b\": query parameters are not permitted in the URL"}},
   };
+  EXPECT_EQ(Create(std::string(kHook.substr(0, kHook.find("url"))) + "service: {name: s, port: 443}}}]}").faults,
+            std::vector<std::string>{"webhooks[0].clientConfig.service.name: Required value"}) << "upstream takes it for the namespace";
   for (const auto& [url, faults] : cases) EXPECT_EQ(Create(std::string(kHook) + url + "'}}]}").faults, faults) << url;
 }
 

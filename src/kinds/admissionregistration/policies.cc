@@ -78,6 +78,15 @@ void CheckActions(const Value& actions, const FieldPath& path, FieldErrors& erro
   if (seen.empty()) errors.Required(path, "at least one validation action is required");
 }
 
+// What is deleted can't be changed.
+void CheckMutatingOperations(const Value& match, const FieldPath& path, FieldErrors& errors) {
+  for (const Value& rule : match.Get("resourceRules").items()) {
+    for (const Value& operation : rule.Get("operations").items()) {
+      CheckOneOf(operation.AsString(), {"*", "CONNECT", "CREATE", "UPDATE"}, path, errors);
+    }
+  }
+}
+
 void CheckBinding(RuleContext& context, const Value& binding, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = binding.Get("spec");
@@ -91,6 +100,8 @@ void CheckBinding(RuleContext& context, const Value& binding, FieldErrors& error
   CheckMatchResources(spec.Get("matchResources"), path.Child("matchResources"), errors);
   if (context.kind.gvk.kind == "ValidatingAdmissionPolicyBinding") {
     CheckActions(spec.Get("validationActions"), path.Child("validationActions"), errors);
+  } else {
+    CheckMutatingOperations(spec.Get("matchResources"), path.Child("matchResources", "resourceRules", "operations"), errors);
   }
   CheckMayUseParamRef(context, binding, errors);
 }
@@ -194,14 +205,10 @@ void CheckValidatingPolicyUpdate(RuleContext& context, Value policy, Value old, 
 }
 
 void CheckMutatingPolicy(RuleContext& context, const Value& policy, const Value& old, FieldErrors& errors) {
-  FieldPath path("spec"), operations = path.Child("matchConstraints", "resourceRules", "operations");
+  FieldPath path("spec");
   Value spec = policy.Get("spec");
   CheckPolicySpec(spec, path, errors);
-  for (const Value& rule : spec.Get("matchConstraints").Get("resourceRules").items()) {
-    for (const Value& operation : rule.Get("operations").items()) {
-      CheckOneOf(operation.AsString(), {"*", "CONNECT", "CREATE", "UPDATE"}, operations, errors);
-    }
-  }
+  CheckMutatingOperations(spec.Get("matchConstraints"), path.Child("matchConstraints", "resourceRules", "operations"), errors);
   CheckPolicyConditions(policy, old, errors);
   CheckMutatingExpressions(policy, errors);
   RequireOneOf(spec.Get("reinvocationPolicy").AsString(), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"), errors);

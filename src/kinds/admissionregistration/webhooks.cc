@@ -50,7 +50,7 @@ void CheckHook(const Value& hook, const WebhookRules& rules, const FieldPath& pa
   if (Value policy = hook.Get("reinvocationPolicy")) {
     CheckOneOf(policy.AsString(), {"IfNeeded", "Never"}, path.Child("reinvocationPolicy"), errors);
   }
-  CheckWebhookClient(hook.Get("clientConfig"), /*swapped=*/false, path.Child("clientConfig"), errors);
+  CheckWebhookClient(hook.Get("clientConfig"), path.Child("clientConfig"), errors);
   if (!rules.same_conditions) CheckMatchConditions(hook.Get("matchConditions"), false, path.Child("matchConditions"), errors);
 }
 

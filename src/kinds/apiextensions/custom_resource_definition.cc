@@ -283,7 +283,7 @@ void CheckConversion(const Value& conversion, const Value& old, const FieldPath&
     if (!reviews.empty()) errors.Forbidden(reviews_path, "should not be set when strategy is not set to Webhook");
     return;
   }
-  if (client) CheckWebhookClient(client, /*swapped=*/true, client_path, errors);
+  if (client) CheckWebhookClient(client, client_path, errors);
   else errors.Required(client_path, "required when strategy is set to Webhook");
   Value old_reviews = old.Path({"webhook", "conversionReviewVersions"});
   bool odd_before = !old_reviews.empty() && std::ranges::none_of(old_reviews.items(), [](const Value& version) {

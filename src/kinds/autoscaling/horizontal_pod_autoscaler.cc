@@ -181,8 +181,10 @@ void CheckScalingRules(const Value& rules, const FieldPath& path, FieldErrors& e
   if (Value select = rules.Get("selectPolicy")) {
     CheckOneOf(select.AsString(), {"Disabled", "Max", "Min"}, path.Child("selectPolicy"), errors);
   }
-  if (policies.empty()) errors.Required(policies_path, "must specify at least one Policy");
-  for (size_t i = 0; i < policies.size(); ++i) CheckPolicy(policies.At(i), policies_path.Index(i), errors);
+  // Defaults are for those who say nothing.
+  const bool none = policies.empty() || errors.CameEmpty(policies_path);
+  if (none) errors.Required(policies_path, "must specify at least one Policy");
+  for (size_t i = 0; !none && i < policies.size(); ++i) CheckPolicy(policies.At(i), policies_path.Index(i), errors);
   if (Value tolerance = rules.Get("tolerance")) CheckNonNegativeQuantity(tolerance, path.Child("tolerance"), errors);
 }
 

@@ -30,9 +30,10 @@ Value PrepareNew(RuleContext& context, Value job) {
   if (job.Path({"spec", "manualSelector"}).AsBool()) return job;
   Value name = Value::StringRef(job.Path({"metadata", "name"}).AsString());  // "" where there is none, to be refused later
   Value uid = job.Path({"metadata", "uid"});
-  // A job without labels of its own has its pods': by default, with one map for both, or else once it is read from the store.
+  // A job without labels of its own has its pods' by default, with one map for both; where they have none yet, once it is read from
+  // the store.
   Value own = job.Path({"metadata", "labels"}), of_pods = job.Path({"spec", "template", "metadata", "labels"});
-  bool shared = own.empty() || own.members().data() == of_pods.members().data();
+  bool shared = !own.empty() && own.members().data() == of_pods.members().data();
   job = Edited(context.arena, v1::Job::SchemaType(), job, [&](Edit& edit) {
     edit.In("spec", [&](Edit& spec) {
       spec.In("template", [&](Edit& pods) {

@@ -4,6 +4,7 @@
 #include "base/openssl.h"
 #include "homeostat/base/text.h"
 #include "kinds/certificates/certificates.h"
+#include "kinds/certificates/request_der.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -42,6 +43,7 @@ std::expected<RequestPtr, std::string> ReadRequest(std::string_view pem) {
   BioPtr input = OpenText(pem);
   Block block;
   if (!ReadBlock(input.get(), block) || block.type != "CERTIFICATE REQUEST") return std::unexpected("PEM block type must be CERTIFICATE REQUEST");
+  if (std::string fault = RequestDerFault(block.der); !fault.empty()) return std::unexpected(fault);
   auto* bytes = reinterpret_cast<const unsigned char*>(block.der.data());
   RequestPtr request(d2i_X509_REQ(nullptr, &bytes, static_cast<long>(block.der.size())));  // NOLINT: OpenSSL's type
   ERR_clear_error();
@@ -81,7 +83,13 @@ std::string SigningRequestFault(std::string_view pem) {
   KeyPtr key(X509_REQ_get_pubkey(request->get()));
   bool verified = key != nullptr && X509_REQ_verify(request->get(), key.get()) == 1;
   ERR_clear_error();
-  return verified ? "" : "x509: certificate request is not signed by its key";
+  if (verified) return "";
+  switch (key == nullptr ? EVP_PKEY_NONE : EVP_PKEY_base_id(key.get())) {
+    case EVP_PKEY_RSA: return "crypto/rsa: verification error";
+    case EVP_PKEY_EC: return "x509: ECDSA verification failure";
+    case EVP_PKEY_ED25519: return "x509: Ed25519 verification failure";
+    default: return "x509: cannot verify signature: algorithm unimplemented";
+  }
 }
 
 std::string CertificatesFault(std::string_view pem) {

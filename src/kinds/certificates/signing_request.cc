@@ -23,6 +23,7 @@ constexpr std::string_view kUsages[] = {
     "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement",
     "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"};
 constexpr int64_t kLeastSeconds = 600;
+constexpr size_t kLongestDomain = 253;
 constexpr std::string_view kLegacySigner = "kubernetes.io/legacy-unknown";
 
 Value TextList(Arena& arena, const std::vector<std::string>& texts) {
@@ -118,6 +119,17 @@ void CheckUsages(const Value& usages, const Value& old_usages, const FieldPath& 
   }
 }
 
+// The first of the labels between dots that is none; `check` says what is wrong with one.
+void CheckLabels(std::string_view text, object::Messages (*check)(std::string_view), const FieldPath& path, FieldErrors& errors) {
+  for (std::string_view rest = text;;) {
+    std::string_view label = rest.substr(0, rest.find('.'));
+    object::Messages messages = check(label);
+    for (const std::string& message : messages) errors.Invalid(path, text, "validating label " + GoQuote(label) + ": " + message);
+    if (!messages.empty() || label.size() == rest.size()) return;
+    rest.remove_prefix(label.size() + 1);
+  }
+}
+
 // DOMAIN/PATH, the domain having two labels at least and the path being one of labels with dots.
 void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& errors) {
   if (name.empty()) return errors.Required(path);
@@ -126,9 +138,10 @@ void CheckSignerName(std::string_view name, const FieldPath& path, FieldErrors& 
     return errors.Invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
   }
   std::string_view domain = name.substr(0, slash), rest = name.substr(slash + 1);
-  AddInvalid(errors, path, domain, object::IsDNS1123Subdomain(domain));
+  if (domain.size() > kLongestDomain) errors.TooLong(path, kLongestDomain);
+  CheckLabels(domain, [](std::string_view label) { return object::IsDNS1123Label(label); }, path, errors);
   if (domain.find('.') == domain.npos) errors.Invalid(path, domain, "should be a domain with at least two segments separated by dots");
-  AddInvalid(errors, path, rest, object::IsDNS1123Subdomain(rest));
+  CheckLabels(rest, [](std::string_view label) { return object::IsDNS1123Subdomain(label); }, path, errors);
   if (name.size() > 571) errors.TooLong(path, 571);
 }
 

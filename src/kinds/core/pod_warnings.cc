@@ -164,9 +164,9 @@ class PodWarnings {
   void HiddenVariables(const Value& env, const FieldPath& path) {
     std::set<std::string_view> seen;
     for (size_t i = 0; i < env.size(); ++i) {
-      std::string name(env.At(i).Get("name").AsString()), reference = "$(" + name + ")";
-      if (seen.insert(env.At(i).Get("name").AsString()).second) continue;
-      std::string_view value = env.At(i).Get("value").AsString();
+      std::string_view name = env.At(i).Get("name").AsString(), value = env.At(i).Get("value").AsString();
+      if (seen.insert(name).second) continue;
+      std::string reference = "$(" + std::string(name) + ")";
       if (!env.At(i).Get("valueFrom") && value != reference && value.find(reference) != value.npos) continue;
       Say(path.Index(i), "hides previous definition of " + GoQuote(name) + ", which may be dropped when using apply");
     }

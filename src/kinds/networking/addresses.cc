@@ -82,7 +82,7 @@ void CheckRangeUpdate(RuleContext& context, Value range, Value old, FieldErrors&
 
 }  // namespace
 
-const Behaviour kIPAddress{.group = "networking.k8s.io", .kind = "IPAddress", .validate_name = AddressName,
+const Behaviour kIPAddress{.group = "networking.k8s.io", .kind = "IPAddress", .validate_name = AddressName, .names_as_given = true,
                            .validate_create = CheckAddress, .validate_update = CheckAddressUpdate, .cell = AddressCell};
 const Behaviour kServiceCIDR{.group = "networking.k8s.io", .kind = "ServiceCIDR", .validate_create = CheckNewRange,
                              .validate_update = CheckRangeUpdate};

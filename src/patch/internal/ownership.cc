@@ -77,6 +77,7 @@ Result<const Comparison*> Ownership::CompareIn(std::string_view api_version, con
   if (!to) return Fail(Because("failed to convert new object", to.error()));
   if (from->type == nullptr || to->type == nullptr) return nullptr;
   Comparison comparison = CompareTyped(arena_, *to->type, from->object, to->object);
+  if (!counted_.empty() && api_version == OwnVersion(options_)) comparison.modified = Union(arena_, comparison.modified, counted_);
   for (FieldSet* set : {&comparison.added, &comparison.modified, &comparison.removed})
     *set = options_.reset_fields.Apply(arena_, *set);
   place->second = comparison;

@@ -18,6 +18,9 @@ class Ownership {
   Ownership(Arena& arena, const FieldManagerOptions& options, ManagedFields managed)
       : arena_(arena), options_(options), managed_(std::move(managed)) {}
 
+  // Fields of an update that count as changed, in the options' version, though the two objects look the same there.
+  void CountAsChanged(FieldSet fields) { counted_ = fields; }
+
   // After a write that was no apply: who loses what was changed, and what the writer gets.
   // doubtful, if given: see Comparison.
   Done Update(const Value& live, const Value& updated, ManagedEntry writer, std::string_view now, bool* doubtful = nullptr);
@@ -59,6 +62,7 @@ class Ownership {
 
   Arena& arena_;
   const FieldManagerOptions& options_;
+  FieldSet counted_;
   ManagedFields managed_;
   std::map<std::string_view, Comparison> comparisons_;  // by version, of this write
   std::map<const object::Member*, FieldSet> named_;     // what Named has found, by the object's memory

@@ -49,6 +49,11 @@ inline bool IsEmptyValue(const object::Value& value) {
   return false;
 }
 
+// Go's zero time given as a time, where a time is a pointer: it is one, but looks like none. Null stands for it in a tree.
+inline bool IsZeroTime(const Field& field, const object::Value& value) {
+  return value.IsNull() && field.Has(kPointer) && (field.type->form == Form::kTime || field.type->form == Form::kMicroTime);
+}
+
 // The zero value of the type: a struct is zero if all its fields are.
 bool IsZero(const Type& type, const object::Value& value);
 
@@ -65,7 +70,7 @@ inline Written HowWritten(const Field& field, const object::Value& value) {
     if (field.Has(kOmitEmpty) && IsEmptyValue(value) && !IsStructLike(field.type->form)) return Written::kNot;
     return Written::kValue;
   }
-  if (value.IsNull() && field.Has(kNullable)) return Written::kNull;
+  if (value.IsNull() && (field.Has(kNullable) || IsZeroTime(field, value))) return Written::kNull;
   if (field.Has(kPointer)) return field.Has(kOmitEmpty) || field.Has(kOmitZero) ? Written::kNot : Written::kNull;
   if (field.Has(kOmitZero)) return Written::kNot;
   if (field.Has(kOmitEmpty) && !IsStructLike(field.type->form)) return Written::kNot;

@@ -86,7 +86,7 @@ TEST_F(CustomObjectsTest, BodiesThatDontSayWhatTheyAre) {
             "Widget in version \"v1\" cannot be handled as a Widget: json: cannot unmarshal number 1E400 into Go value of type float64");
   internal::TestAnswer patched = Ask("PATCH", widgets + "/w", R"({"kind":""})");
   EXPECT_EQ(patched.code, 422);
-  EXPECT_TRUE(patched.message().starts_with(" \"\" is invalid: patch: Invalid value: <object>: Object 'Kind' is missing in '{\"apiVersion\":\"example.com/v1\",\"kind\":\"\",")) << patched.message();
+  EXPECT_NE(patched.message().find("Object 'Kind' is missing in '{\"apiVersion\":\"example.com/v1\",\"kind\":\"\","), std::string::npos) << patched.message();
   EXPECT_EQ(Ask("GET", "/apis/example.com/v9").code, 404);
 }
 

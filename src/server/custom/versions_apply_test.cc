@@ -14,6 +14,25 @@ class VersionsApplyTest : public internal::TestServer {
     return R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com",)"
            R"("scope":"Cluster","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"versions":[)" + versions + "]}}";
   }
+  // A definition with one version, and an object that "one" has applied in it.
+  void SetUp() override {
+    ASSERT_EQ(Ask("POST", kDefinitions, Definition(Version("v1beta1", true, ""))).code, 201);
+    ASSERT_EQ(Apply("v1beta1", "one").code, 201);
+  }
+  void Change(const std::string& versions) { ASSERT_EQ(Ask("PATCH", kDefinition, Definition(versions)).code, 200); }
+  // Stored in the new version, by somebody else; the first one's entry stays as it was.
+  internal::TestAnswer Move() {
+    Change(Version("v1beta1", false, "") + "," + Version("v1", true, ""));
+    internal::TestAnswer moved = Ask("PATCH", "/apis/example.com/v1/widgets/w?fieldManager=mover", R"({"metadata":{"annotations":{"moved":"yes"}}})");
+    EXPECT_EQ(moved.code, 200);
+    return moved;
+  }
+  // The new version gets a field with a default.
+  void Grow() { Change(Version("v1beta1", false, "") + "," + Version("v1", true, R"(,"b":{"type":"string","default":"x"})")); }
+
+  static constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  static constexpr const char* kDefinition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
+
   internal::TestAnswer Apply(const std::string& version, const std::string& manager) {
     return Ask("PATCH", "/apis/example.com/" + version + "/widgets/w?force=true&fieldManager=" + manager,
                R"({"apiVersion":"example.com/)" + version + R"(","kind":"Widget","metadata":{"name":"w"},"spec":{"a":"1"}})",
@@ -22,34 +41,18 @@ class VersionsApplyTest : public internal::TestServer {
 };
 
 TEST_F(VersionsApplyTest, AnEntryWrittenAnewInTheGrownVersionIsNoHindrance) {
-  const std::string definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  ASSERT_EQ(Ask("POST", definition, Definition(Version("v1beta1", true, ""))).code, 201);
-  ASSERT_EQ(Apply("v1beta1", "one").code, 201);
-  const std::string both = Version("v1beta1", false, "") + "," + Version("v1", true, "");
-  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(both)).code, 200);
-  // Stored in the new version, by somebody else; the first one's entry stays as it was.
-  internal::TestAnswer moved = Ask("PATCH", "/apis/example.com/v1/widgets/w?fieldManager=mover", R"({"metadata":{"annotations":{"moved":"yes"}}})");
-  ASSERT_EQ(moved.code, 200);
+  internal::TestAnswer moved = Move();
   ASSERT_EQ(moved.Get({"metadata", "managedFields"}).At(0).Get("apiVersion").AsString(), "example.com/v1beta1");
   ASSERT_EQ(Apply("v1", "one").code, 200);
-
-  const std::string grown = Version("v1beta1", false, "") + "," + Version("v1", true, R"(,"b":{"type":"string","default":"x"})");
-  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(grown)).code, 200);
+  Grow();
   internal::TestAnswer again = Apply("v1", "two");
   // The first one's entry is in the new version by now, and the one that moved the object wrote in it.
   EXPECT_EQ(again.code, 200) << again.message();
 }
 
 TEST_F(VersionsApplyTest, EntriesInAnOlderVersion) {
-  const std::string definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  ASSERT_EQ(Ask("POST", definition, Definition(Version("v1beta1", true, ""))).code, 201);
-  ASSERT_EQ(Apply("v1beta1", "one").code, 201);
-  // Stored anew in the version that will have a default, by somebody else.
-  const std::string both = Version("v1beta1", false, "") + "," + Version("v1", true, "");
-  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(both)).code, 200);
-  ASSERT_EQ(Ask("PATCH", "/apis/example.com/v1/widgets/w?fieldManager=mover", R"({"metadata":{"annotations":{"moved":"yes"}}})").code, 200);
-  const std::string grown = Version("v1beta1", false, "") + "," + Version("v1", true, R"(,"b":{"type":"string","default":"x"})");
-  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(grown)).code, 200);
+  Move();
+  Grow();
   internal::TestAnswer own = Apply("v1", "one"), other = Apply("v1", "two");
   EXPECT_EQ(own.code, 500);
   EXPECT_EQ(own.message(), ".spec.b: field not declared in schema");
@@ -58,16 +61,12 @@ TEST_F(VersionsApplyTest, EntriesInAnOlderVersion) {
 }
 
 TEST_F(VersionsApplyTest, EntriesInAVersionThatIsNotServedOrGone) {
-  const std::string definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  ASSERT_EQ(Ask("POST", definition, Definition(Version("v1beta1", true, ""))).code, 201);
-  ASSERT_EQ(Apply("v1beta1", "one").code, 201);
-  const std::string hidden = Version("v1beta1", false, "", false) + "," + Version("v1", true, "");
-  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(hidden)).code, 200);
+  Change(Version("v1beta1", false, "", false) + "," + Version("v1", true, ""));
   internal::TestAnswer two = Apply("v1", "two");
   EXPECT_EQ(two.code, 200);
   EXPECT_EQ(two.Get({"metadata", "managedFields"}).size(), 2u);
-  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com/status", R"({"status":{"storedVersions":["v1"]}})").code, 200);
-  ASSERT_EQ(Ask("PATCH", definition + "/widgets.example.com", Definition(Version("v1", true, ""))).code, 200);
+  ASSERT_EQ(Ask("PATCH", std::string(kDefinition) + "/status", R"({"status":{"storedVersions":["v1"]}})").code, 200);
+  Change(Version("v1", true, ""));
   internal::TestAnswer three = Apply("v1", "three");
   EXPECT_EQ(three.code, 500);
   EXPECT_EQ(three.message(), "request to convert CR to an invalid group/version: example.com/v1beta1");

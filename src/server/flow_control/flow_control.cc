@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "homeostat/api/flowcontrol/v1_builders.h"
+#include "homeostat/object/json.h"
 #include "homeostat/object/time.h"
 #include "sdk/apply.h"
 

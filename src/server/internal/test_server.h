@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/await_for_tests.h"
 #include "homeostat/object/json.h"
 #include "server/control_plane.h"
 
@@ -35,12 +36,7 @@ class TestServer : public ::testing::Test {
 
   template <class T>
   T Await(Task<T> task) {
-    std::optional<T> result;
-    TaskGroup group(*runtime);
-    auto keep = [](Task<T> inner, std::optional<T>* out) -> Task<void> { out->emplace(co_await inner); };
-    group.Spawn(keep(std::move(task), &result));
-    EXPECT_TRUE(runtime->RunUntil([&] { return result.has_value(); }, std::chrono::minutes(2)));
-    return *std::move(result);
+    return homeostat::Await(*runtime, std::move(task), std::chrono::minutes(2));
   }
 
   // What a path answers that is no JSON.

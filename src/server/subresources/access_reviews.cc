@@ -1,6 +1,7 @@
 // SubjectAccessReview and its family: may this user do that? What may I do here?
 #include "homeostat/api/authorization/v1.h"
 #include "homeostat/api/authorization/v1_builders.h"
+#include "homeostat/api/meta/v1.h"
 #include "homeostat/base/go_text.h"
 #include "kinds/internal_json.h"
 #include "server/subresources/review.h"
@@ -88,7 +89,8 @@ void CheckMetadata(const Value& review, bool local, FieldErrors& errors) {
   Value metadata = review.Get("metadata");
   for (const object::Member& member : metadata.members()) {
     if (member.name() == "managedFields" || (local && member.name() == "namespace")) continue;
-    errors.Invalid(FieldPath("metadata"), metadata, local ? "must be empty except for namespace" : "must be empty");
+    schema::BadValue shown(api::meta::v1::ObjectMeta::SchemaType(), metadata);
+    errors.Invalid(FieldPath("metadata"), shown, local ? "must be empty except for namespace" : "must be empty");
     return;
   }
 }

@@ -108,6 +108,8 @@ Result<ProxyTarget> FindNode(RequestContext& context, const ProxyName& asked) {
   object::DocumentPtr document = context.parts.objects.Get("", "nodes", "", asked.name);
   if (!document) return Fail(NotFoundError("", "nodes", asked.name));
   auto status = Node(document->root()).status();
+  const Status nowhere(500, "", "no preferred addresses found; known addresses: []");
+  if (status.addresses().empty()) return Fail(nowhere);
   int32_t own_port = status.daemon_endpoints().kubelet_endpoint().port();
   if (own_port <= 0) own_port = 10250;
   if (asked.port.empty() || asked.port == std::to_string(own_port)) return ProxyTarget{true, "", "", asked.name};
@@ -118,7 +120,7 @@ Result<ProxyTarget> FindNode(RequestContext& context, const ProxyName& asked) {
       return ProxyTarget{asked.scheme == "https", std::string(address.address()), asked.port, ""};
     }
   }
-  return Fail(Status(500, "", "no preferred addresses found; known addresses: []"));
+  return Fail(nowhere);
 }
 
 }  // namespace

@@ -8,38 +8,14 @@
 #include <optional>
 #include <string>
 
-#include "homeostat/base/runtime.h"
+#include "base/await_for_tests.h"
 #include "store/engine.h"
 
 namespace homeostat::store::internal {
 
-template <class T>
-Task<void> KeepResult(Task<T> task, std::optional<T>* result) {
-  result->emplace(co_await task);
-}
-inline Task<void> KeepDone(Task<void> task, bool* done) {
-  co_await task;
-  *done = true;
-}
-
-// Runs the loop until the task ends.
-template <class T>
-T Await(SimulatedRuntime& runtime, Task<T> task) {
-  std::optional<T> result;
-  TaskGroup group(runtime);
-  group.Spawn(KeepResult(std::move(task), &result));
-  if (!runtime.RunUntil([&] { return result.has_value(); }, std::chrono::hours(1))) {
-    ADD_FAILURE() << "the task did not end";
-    abort();
-  }
-  return *std::move(result);
-}
-inline void Await(SimulatedRuntime& runtime, Task<void> task) {
-  bool done = false;
-  TaskGroup group(runtime);
-  group.Spawn(KeepDone(std::move(task), &done));
-  EXPECT_TRUE(runtime.RunUntil([&] { return done; }, std::chrono::hours(1)));
-}
+using homeostat::Await;
+using homeostat::KeepDone;
+using homeostat::KeepResult;
 
 // A folder that goes with the test.
 class TemporaryFolder {

@@ -1,4 +1,4 @@
-#include "schema/internal/json_output.h"
+#include "homeostat/object/json_output.h"
 
 #include <array>
 #include <charconv>
@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace homeostat::schema::internal {
+namespace homeostat::object {
 
 void JsonOutput::Grow(size_t bytes) {
   size_t used = static_cast<size_t>(at_ - out_.data());
@@ -29,8 +29,9 @@ constexpr std::array<bool, 256> MakePlain() {
 }
 constexpr std::array<bool, 256> kPlain = MakePlain();
 
-// Whether nothing in the text may need an escape: no control, quote, backslash, < > &, and ASCII alone.
-bool IsPlain(std::string_view text) {
+}  // namespace
+
+bool JsonOutput::IsPlain(std::string_view text) {
   const char* at = text.data();
   const char* end = at + text.size();
 #if defined(__SSE2__)
@@ -50,12 +51,10 @@ bool IsPlain(std::string_view text) {
   return at == end;
 }
 
-}  // namespace
-
 void JsonOutput::String(std::string_view text) {
   if (!IsPlain(text)) {
     Trim();
-    object::AppendJsonString(out_, text);
+    AppendJsonString(out_, text);
     return Open(kStep);
   }
   Room(text.size() + 2);
@@ -68,7 +67,7 @@ void JsonOutput::String(std::string_view text) {
 void JsonOutput::Base64(std::string_view octets) {
   Char('"');
   Trim();
-  object::AppendBase64(out_, octets);
+  AppendBase64(out_, octets);
   Open(kStep);
   Char('"');
 }
@@ -81,18 +80,18 @@ void JsonOutput::Int(int64_t value) {
 void JsonOutput::Double(double value) {
   if (!std::isfinite(value)) return Text("null");
   Trim();
-  object::AppendJsonDouble(out_, value);
+  AppendJsonDouble(out_, value);
   Open(kStep);
 }
 
-void JsonOutput::Untyped(const object::Value& value, bool sort_names) {
+void JsonOutput::Untyped(const Value& value, bool sort_names) {
   Trim();
   size_t before = out_.size();
-  if (!object::AppendJson(out_, value, {.sort_names = sort_names})) {
+  if (!AppendJson(out_, value, {.sort_names = sort_names})) {
     out_.resize(before);
     out_ += "null";
   }
   Open(kStep);
 }
 
-}  // namespace homeostat::schema::internal
+}  // namespace homeostat::object

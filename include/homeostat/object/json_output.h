@@ -1,5 +1,5 @@
 // JsonOutput: appends JSON text to a string, fast: room is made in large steps, and a text without anything to escape
-// is copied at once. What is rarer is left to object::AppendJson and its like.
+// is copied at once. What is rarer is left to AppendJson and its like (object/json.h), which say the same in the same way.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "homeostat/object/value.h"
 
-namespace homeostat::schema::internal {
+namespace homeostat::object {
 
 // While one is alive the string is longer than its content; the destructor trims it.
 class JsonOutput {
@@ -44,13 +44,15 @@ class JsonOutput {
     String(name);
     Char(':');
   }
+  // Whether a string may hold the text as it is: no control, quote, backslash, < > &, and ASCII alone.
+  static bool IsPlain(std::string_view text);
   // In quotes, escaped as Go's encoding/json does for HTML.
   void String(std::string_view text);
   void Base64(std::string_view octets);
   void Int(int64_t value);
   void Double(double value);
   // Any tree as it is.
-  void Untyped(const object::Value& value, bool sort_names);
+  void Untyped(const Value& value, bool sort_names);
 
  private:
   static constexpr size_t kStep = 512;
@@ -72,4 +74,4 @@ class JsonOutput {
   char* end_;
 };
 
-}  // namespace homeostat::schema::internal
+}  // namespace homeostat::object
