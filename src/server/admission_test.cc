@@ -69,6 +69,18 @@ TEST_F(ServerAdmissionTest, AQuotaIsChargedWithWhatIsStored) {
   EXPECT_NE(body.find("exceeded quota: q, requested: count/secrets=1, used: count/secrets=2, limited: count/secrets=2"), std::string::npos) << body;
 }
 
+TEST_F(ServerAdmissionTest, DefaultsFollowWhatAdmissionChanged) {
+  Begin();
+  ASSERT_TRUE(started_.has_value());
+  Ask("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+  ASSERT_EQ(Ask("POST", "/api/v1/namespaces/default/limitranges",
+                R"({"metadata":{"name":"r"},"spec":{"limits":[{"type":"Container","defaultRequest":{"cpu":"100m"}}]}})").first, 201);
+  auto [code, body] = Ask("POST", "/api/v1/namespaces/default/pods",
+                          R"({"metadata":{"name":"p"},"spec":{"resources":{"limits":{"memory":"2Gi"}},"containers":[{"name":"c","image":"x"}]}})");
+  EXPECT_EQ(code, 201) << body;
+  EXPECT_NE(body.find(R"("resources":{"limits":{"memory":"2Gi"},"requests":{"cpu":"100m","memory":"2Gi"}})"), std::string::npos) << body;
+}
+
 TEST_F(ServerAdmissionTest, ANodeGetsTokensForItsPodsOnly) {
   Begin({{"NodeRestriction"}, {}});
   const std::string accounts = "/api/v1/namespaces/default/serviceaccounts";

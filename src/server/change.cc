@@ -43,11 +43,12 @@ Value DedupOwnerReferences(RequestContext& context, const Value& object) {
   return SetMetadata(context.arena(), *context.working().type, object, "ownerReferences", kept.Build());
 }
 
-// Custom objects to which admission or a Scale brought what their schemas don't know: upstream drops that when it reads them from its
-// store.
-Result<Value> AsStored(RequestContext& context, const Value& object, bool may_have_unknown) {
+// What admission or a Scale changed, as upstream reads it from its store: with the defaults that follow from the change and, of
+// custom objects, without what their schemas don't know.
+Result<Value> AsStored(RequestContext& context, const Value& object, bool changed) {
   const schema::Type& type = *context.working().type;
-  if (!may_have_unknown || !type.structural) return object;
+  if (!changed) return object;
+  if (!type.structural) return context.defaults(context.working()).Apply(context.arena(), type, object);
   schema::ConformReport report;
   report.collect = false;
   return schema::Conform(context.arena(), object, type, report);
@@ -148,7 +149,7 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
     // Admission may have taken back what the client changed.
     object = patch::KeepTimesIfUnchanged(context.arena(), *context.working().type, object, current);
   }
-  const bool may_have_unknown = options.admit || object.members().data() != sent;
+  const bool admission_changed = options.admit || object.members().data() != sent;
   CO_TRY(CheckMayWrite(context, rules, object, current));
   CO_TRY_ASSIGN(object, CheckVersion(context, object, current, options.name));
   CO_TRY_ASSIGN(object, PrepareForUpdate(rules, *context.resource, object, current));
@@ -157,7 +158,7 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   auto validate = options.admit ? options.admit(rules, object, current) : context.parts.admission.Validate(request);
   CO_TRY(co_await std::move(validate));
   UpdateDecision decision;
-  CO_TRY_ASSIGN(decision.object, AsStored(context, object, may_have_unknown));
+  CO_TRY_ASSIGN(decision.object, AsStored(context, object, admission_changed));
   if (!options.subresource.empty()) {
     CO_TRY_ASSIGN(decision.object, Refilled(context, decision.object));
   }
