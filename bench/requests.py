@@ -11,8 +11,10 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
@@ -198,6 +200,21 @@ def run(server, count, threads):
     return results, server.resident()
 
 
+def free_ports(count):
+    """The first of so many ports in a row that nobody listens on."""
+    for _ in range(100):
+        first = random.randrange(20000, 32000)
+        try:
+            for port in range(first, first + count):
+                with socket.socket() as probe:
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    probe.bind(('127.0.0.1', port))
+            return first
+        except OSError:
+            continue
+    sys.exit(f'no {count} ports in a row are free')
+
+
 class Peer:
     def __init__(self, folder, port):
         self.folder = folder
@@ -219,7 +236,7 @@ def main():
     parser.add_argument('--count', type=int, default=2000, help='requests of every sort')
     parser.add_argument('--threads', type=int, default=16)
     parser.add_argument('--homeostat', default=str(ROOT / 'build/homeostat'))
-    parser.add_argument('--port', type=int, default=27443, help='of the real server; etcd takes the two above it')
+    parser.add_argument('--port', type=int, help='of the real server, etcd takes the two above it; free ones without it')
     parser.add_argument('--no-peer', action='store_true')
     options = parser.parse_args()
     print(f'a pod has {len(json.dumps(pod("object-1")))} bytes, a custom resource {len(json.dumps(thing("object-1")))}')
@@ -231,8 +248,10 @@ def main():
             ours, our_memory = run(server, options.count, options.threads)
         theirs, their_memory = {}, 0
         if not options.no_peer:
-            with Peer(os.path.join(folder, 'peer'), options.port) as server:
+            with Peer(os.path.join(folder, 'peer'), options.port or free_ports(3)) as server:
                 theirs, their_memory = run(server, options.count, options.threads)
+    except subprocess.CalledProcessError:
+        print('the real server could not be started, see above; the figures stand alone', file=sys.stderr)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(f'{"CPU per request, µs":34}{"homeostat":>12}' + (f'{"kube-apiserver + etcd":>24}{"ratio":>8}' if theirs else ''))
@@ -242,7 +261,8 @@ def main():
             line += f'{theirs[name] * 1e6:24.0f}{theirs[name] / seconds:8.1f}'
         print(line)
     print(f'{"resident at the end, MiB":34}{our_memory:12.0f}' + (f'{their_memory:24.0f}{their_memory / our_memory:8.1f}' if theirs else ''))
+    return 0 if theirs or options.no_peer else 1
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

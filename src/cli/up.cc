@@ -183,7 +183,7 @@ Result<void> Cluster::StartServing() {
   std::string url = "https://" + JoinHostPort(HostOf(address_), PortOf(address_));
   std::string kubeconfig = auth::MakeKubeconfig(url, pki_.authority.certificate, pki_.admin, "homeostat", "admin");
   TRY(WriteFileAtomically(options_.kubeconfig, kubeconfig, 0600));
-  fmt::print("homeostat is ready at {}; export KUBECONFIG={}\n", url, options_.kubeconfig);
+  fmt::print("homeostat is ready at {}; export KUBECONFIG={}\n", url, std::filesystem::absolute(options_.kubeconfig).lexically_normal().string());
   std::fflush(stdout);
   return {};
 }

@@ -369,8 +369,9 @@ class Conformer {
 
   // Items and entries can't be absent: zero stands for them.
   Value ConvertElement(const Type& container, const Type& element, const Value& value, const Frame* frame) {
-    // Of lists in maps none is told from an empty one, until they are stored.
-    if (value.IsNull() && (container.element_nullable || container.structural || element.form == Form::kList)) return value;
+    // Of lists in maps none is told from an empty one until they are stored.
+    bool nothing = element.form == Form::kList && report_ != nullptr && report_->keep_empty;
+    if (value.IsNull() && (container.element_nullable || container.structural || nothing)) return value;
     Value converted = Convert(element, value, frame);
     return converted ? converted : internal::ZeroElement(element);
   }

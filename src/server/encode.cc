@@ -178,12 +178,13 @@ Result<http::Response> EncodePartialList(RequestContext& context, const std::vec
   return BytesResponse(200, std::move(body), MediaType(context.output.encoding));
 }
 
-Result<http::Response> EncodeTable(RequestContext& context, std::span<const Value> trees, const ListMeta& meta, int code) {
+// version: "" for what has none yet.
+Result<http::Response> EncodeTable(RequestContext& context, std::span<const Value> trees, const ListMeta& meta, std::string_view version, int code) {
   TableOptions options;
   options.version = context.output.transformation_version;
   TRY_ASSIGN(options.include, ParseIncludeObject(context.query));
   std::string json;
-  TRY(AppendTable(context, trees, std::to_string(meta.revision), meta.continue_token, meta.remaining, options, json));
+  TRY(AppendTable(context, trees, version, meta.continue_token, meta.remaining, options, json));
   TRY_ASSIGN(Bytes body, FinishText(std::move(json), context.output));
   return BytesResponse(code, std::move(body), MediaType(context.output.encoding));
 }
@@ -336,11 +337,8 @@ Result<http::Response> EncodeAnswer(RequestContext& context, const Answer& answe
   switch (output.transformation) {
     case Transformation::kTable: {
       if (!stored_kind) break;
-      ListMeta meta;
       Value trees[] = {answer.value};
-      std::string_view version = MetadataString(answer.value, "resourceVersion");
-      meta.revision = std::strtoull(std::string(version).c_str(), nullptr, 10);
-      return EncodeTable(context, trees, meta, answer.code);
+      return EncodeTable(context, trees, {}, MetadataString(answer.value, "resourceVersion"), answer.code);
     }
     case Transformation::kPartialMetadata:
       return EncodePartialOne(context, answer);
@@ -367,7 +365,7 @@ Result<http::Response> EncodeAnswer(RequestContext& context, const Answer& answe
 
 Result<http::Response> EncodeComputedList(RequestContext& context, std::span<const Value> objects) {
   const schema::Kind& kind = context.kind();
-  if (context.output.transformation == Transformation::kTable) return EncodeTable(context, objects, {}, 200);
+  if (context.output.transformation == Transformation::kTable) return EncodeTable(context, objects, {}, "0", 200);
   ObjectBuilder list(context.arena());
   object::ListBuilder items(context.arena());
   // The list says of what kind its items are.
@@ -383,7 +381,7 @@ Result<http::Response> EncodeList(RequestContext& context, const std::vector<cac
   switch (context.output.transformation) {
     case Transformation::kTable: {
       TRY_ASSIGN(std::vector<Value> trees, Trees(context, entries));
-      return EncodeTable(context, trees, meta, 200);
+      return EncodeTable(context, trees, meta, std::to_string(meta.revision), 200);
     }
     case Transformation::kPartialMetadataList:
       return EncodePartialList(context, entries, meta);

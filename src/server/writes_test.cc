@@ -268,6 +268,13 @@ TEST_F(WritesTest, APartMayMakeTheWhole) {
   EXPECT_EQ(Ask("PUT", "/api/v1/namespaces/default/pods/p/status", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}})").code, 404);
 }
 
+TEST_F(WritesTest, WhatIsNotStoredHasNoVersion) {
+  TestAnswer table = Ask("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", R"({"metadata":{"name":"c"}})",
+                         {"Accept: application/json;as=Table;v=v1;g=meta.k8s.io"});
+  EXPECT_EQ(table.Text({"kind"}), "Table");
+  EXPECT_FALSE(table.Get({"metadata", "resourceVersion"}));
+}
+
 TEST_F(WritesTest, WritesOfAPartAreFilledFromTheRest) {
   const std::string path = "/apis/batch/v1/namespaces/default/jobs";
   ASSERT_EQ(Ask("POST", path, R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})").code, 201);

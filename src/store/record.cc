@@ -1,7 +1,8 @@
 #include "store/record.h"
 
 #include <algorithm>
-#include <new>
+
+#include "store/internal/record_heap.h"
 
 namespace homeostat::store {
 namespace {
@@ -13,8 +14,8 @@ struct WithTail {
   explicit WithTail(size_t the_tail) : tail(the_tail) {}
   template <class Other>
   WithTail(const WithTail<Other>& other) : tail(other.tail) {}  // NOLINT: what allocators must be able to do
-  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T) + tail)); }
-  void deallocate(T* place, size_t count) { ::operator delete(place, count * sizeof(T) + tail); }
+  T* allocate(size_t count) { return static_cast<T*>(internal::AllocateRecord(count * sizeof(T) + tail)); }
+  void deallocate(T* place, size_t count) { internal::FreeRecord(place, count * sizeof(T) + tail); }
   template <class Other>
   bool operator==(const WithTail<Other>& other) const { return tail == other.tail; }
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace homeostat::store {
 namespace {
@@ -55,6 +58,25 @@ TEST(RecordTest, AValueKeepsItsRecord) {
   const Bytes ended = Record::Make("/registry/b", "other", 5, 7).EndedAt(8).value();
   EXPECT_EQ(value.view(), "value");
   EXPECT_EQ(ended.view(), "other");
+}
+
+// Made and dropped in disorder, of all sizes: none is written over by another.
+TEST(RecordTest, ManyStandApart) {
+  std::minstd_rand random(1);
+  std::vector<std::pair<Record, char>> records;
+  for (int i = 0; i < 60'000; ++i) {
+    if (records.size() > 3000 || (!records.empty() && random() % 3 == 0)) {
+      std::swap(records[random() % records.size()], records.back());
+      const auto& [record, filling] = records.back();
+      ASSERT_EQ(record.text(), std::string(record.text().size(), filling));
+      records.pop_back();
+      continue;
+    }
+    const char filling = static_cast<char>('a' + i % 26);
+    const size_t size = random() % 10 == 0 ? random() % 20'000 : random() % 1500;
+    records.emplace_back(Record::Make("/registry/a", std::string(size, filling), 1, 2), filling);
+  }
+  for (const auto& [record, filling] : records) ASSERT_EQ(record.text(), std::string(record.text().size(), filling));
 }
 
 }  // namespace
