@@ -107,6 +107,13 @@ TEST_F(DefinitionTest, RulesAreLookedAtWhereTheirOwnPartIsSound) {
                    kRoot + "[b].x-kubernetes-validations[0].optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule"}));
 }
 
+TEST_F(DefinitionTest, RulesOfValuesThatExpressionsCantSee) {
+  const std::string kRoot = "spec.validation.openAPIV3Schema.properties[a].";
+  EXPECT_EQ(FaultsOfSchema("{type: object, properties: {a: {type: array, items: {x-kubernetes-preserve-unknown-fields: true}, default: [], "
+                           "x-kubernetes-validations: [{rule: self.size() > 0}]}}}"),
+            Texts{kRoot + "default: Invalid value: \"array\": rule compiler initialization error: failed to convert to declType for CEL validation rules"});
+}
+
 TEST_F(DefinitionTest, AVersionThatIsNamedTwiceIsStoredOnce) {
   const std::string version = "{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}";
   Texts faults = Create(kDefinition, "spec: {versions: [" + version + ", " + version + "]}").faults;

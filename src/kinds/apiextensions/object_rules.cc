@@ -288,7 +288,12 @@ class CompiledRules : public schema::ObjectRules {
 
 void CheckRulesOfDefault(const Condition& part, const Type* shape, bool resource, const object::Value& fallback, const FieldPath& path,
                          FieldErrors& errors) {
-  std::unique_ptr<Node> node = MakeNode(part, shape, cel::DeclType::FromSchema(part.schema, resource));
+  cel::DeclTypePtr type = cel::DeclType::FromSchema(part.schema, resource);
+  if (!type && !part.rules.empty()) {
+    return errors.Invalid(path, part.schema.Get("type").AsString(),
+                          "rule compiler initialization error: failed to convert to declType for CEL validation rules");
+  }
+  std::unique_ptr<Node> node = MakeNode(part, shape, type);
   if (!node) return;
   size_t before = errors.size();
   for (const object::Value& old : {fallback, object::Value()}) {
