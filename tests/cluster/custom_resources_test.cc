@@ -124,7 +124,7 @@ TEST_F(CustomResources, GoBeforeTheirDefinition) {
   cluster_.runtime->RunFor(seconds(10));
   EXPECT_EQ(Call("GET", boats_ + "/a").code, 404);
   EXPECT_EQ(Call("GET", boats_ + "/b").code, 200) << "held";
-  EXPECT_EQ(Call("POST", boats_, Boat("c", "{}")).code, 405) << "nothing new is made";
+  EXPECT_EQ(Call("POST", boats_, Boat("c", "{}")).code, 403) << "nothing new is made";
   EXPECT_EQ(Call("GET", std::string(kDefinitions) + "/boats.example.com").code, 200);
   EXPECT_EQ(Merge(boats_ + "/b", R"({"metadata":{"finalizers":null}})").code, 200);
   cluster_.runtime->RunFor(seconds(10));
