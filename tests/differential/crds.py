@@ -342,7 +342,7 @@ class Definitions(cases.Case):
 
     def spoil(self, body):
         chance, spec = self.chance, body['spec']
-        version = spec['versions'][0]
+        version = (spec['versions'] or [{}])[0]
 
         def put(holder, name, value):
             holder[name] = value
