@@ -338,6 +338,8 @@ DeploymentController::Step DeploymentController::Rescale(Rollout& rollout) {
   if (rollout.new_set && SizeOf(*rollout.new_set) > 0) active.push_back(&rollout.new_set);
   int32_t wanted = WantedReplicas(*rollout.deployment);
   if (active.size() <= 1) {
+    // Where pods must not overlap, the new ones wait for the old ones here too: a Deployment may be paused in between.
+    if (active.empty() && !IsRollingUpdate(*rollout.deployment) && HasRunningPods(rollout.old_sets)) co_return Done();
     Set* only = !active.empty() ? active.front() : rollout.new_set ? &rollout.new_set : !rollout.old_sets.empty() ? &rollout.old_sets.back() : nullptr;
     if (only != nullptr && SizeOf(**only) != wanted) {
       auto scale = Scale(rollout, *only, wanted);
