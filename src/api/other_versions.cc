@@ -1,7 +1,7 @@
 // Versions of built-in kinds that Kubernetes can still read, beside those that have types of their own here.
 #include <algorithm>
 #include <functional>
-#include <memory>
+#include <list>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -70,33 +70,41 @@ bool IsOldVersion(std::string_view group, std::string_view version, std::string_
 
 using Fields = std::vector<schema::Field>;
 
-// A type like `type` but for what `change` does to the fields of the one that `path` (spec.rules.[].http) leads to. Made once a type,
-// for reading JSON, and kept for ever. Null if there is no such path.
-const schema::Type* Changed(const schema::Type& type, std::string_view path, const std::function<void(Fields&)>& change) {
-  auto copy = std::make_unique<schema::Type>(type);
+// Types that are made at run time: those of one kind, kept as long as it.
+struct MadeType {
+  schema::Type type;
+  Fields fields;
+  std::vector<uint16_t> by_number, by_name;
+};
+using MadeTypes = std::list<MadeType>;
+
+// A type like `type` but for what `change` does to the fields of the one that `path` (spec.rules.[].http) leads to, for reading JSON.
+// Null if there is no such path.
+const schema::Type* Changed(MadeTypes& made, const schema::Type& type, std::string_view path, const std::function<void(Fields&)>& change) {
+  MadeType& copy = made.emplace_back(MadeType{.type = type, .fields = {}, .by_number = {}, .by_name = {}});
   if (path.starts_with("[]") && type.element != nullptr) {
-    copy->element = Changed(*type.element, path.substr(std::min(path.size(), std::string_view("[].").size())), change);
-    return copy->element == nullptr ? nullptr : copy.release();
+    copy.type.element = Changed(made, *type.element, path.substr(std::min(path.size(), std::string_view("[].").size())), change);
+    return copy.type.element == nullptr ? nullptr : &copy.type;
   }
-  auto fields = std::make_unique<Fields>(type.fields.begin(), type.fields.end());
+  Fields& fields = copy.fields;
+  fields.assign(type.fields.begin(), type.fields.end());
   if (path.empty()) {
-    change(*fields);
+    change(fields);
   } else {
     std::string_view name = path.substr(0, path.find('.'));
-    auto field = std::ranges::find(*fields, name, &schema::Field::name);
-    if (field == fields->end()) return nullptr;
-    field->type = Changed(*field->type, path.substr(std::min(path.size(), name.size() + 1)), change);
+    auto field = std::ranges::find(fields, name, &schema::Field::name);
+    if (field == fields.end()) return nullptr;
+    field->type = Changed(made, *field->type, path.substr(std::min(path.size(), name.size() + 1)), change);
     if (field->type == nullptr) return nullptr;
   }
-  auto order = std::make_unique<std::vector<uint16_t>>(fields->size());
-  std::iota(order->begin(), order->end(), uint16_t{0});
-  copy->by_number = *order;
-  auto by_name = std::make_unique<std::vector<uint16_t>>(*order);
-  std::ranges::sort(*by_name, {}, [&](uint16_t index) { return (*fields)[index].name; });
-  copy->by_name = *by_name.release();
-  copy->fields = *fields.release();
-  order.release();
-  return copy.release();
+  copy.by_number.resize(fields.size());
+  std::iota(copy.by_number.begin(), copy.by_number.end(), uint16_t{0});
+  copy.by_name = copy.by_number;
+  std::ranges::sort(copy.by_name, {}, [&](uint16_t index) { return fields[index].name; });
+  copy.type.by_number = copy.by_number;
+  copy.type.by_name = copy.by_name;
+  copy.type.fields = fields;
+  return &copy.type;
 }
 
 const schema::Type* TypeAt(const schema::Type* type, std::initializer_list<std::string_view> path) {
@@ -109,10 +117,11 @@ const schema::Type* TypeAt(const schema::Type* type, std::initializer_list<std::
 
 // A Scale as it was before autoscaling/v1, whose selector was a map.
 const schema::Type* OldScale() {
+  static MadeTypes made;
   static const schema::Type* const type = [] {
     const schema::Type* scale = FindTypeOfKind("autoscaling", "v1", "Scale");
     const schema::Type *labels = TypeAt(scale, {"metadata", "labels"}), *text = TypeAt(scale, {"status", "selector"});
-    return Changed(*scale, "status", [&](Fields& fields) {
+    return Changed(made, *scale, "status", [&](Fields& fields) {
       std::ranges::find(fields, "selector", &schema::Field::name)->type = labels;
       fields.push_back({.name = "targetSelector", .number = 3, .flags = schema::kOmitEmpty, .type = text});
     });
@@ -122,6 +131,7 @@ const schema::Type* OldScale() {
 
 // An Ingress as it was before v1: a service's name and port stood in the backend itself, and the default one was called backend.
 const schema::Type* OldIngress() {
+  static MadeTypes made;
   static const schema::Type* const type = [] {
     const schema::Type* ingress = FindTypeOfKind("networking.k8s.io", "v1", "Ingress");
     const schema::Type* text = TypeAt(ingress, {"spec", "ingressClassName"});
@@ -131,9 +141,9 @@ const schema::Type* OldIngress() {
       fields.push_back({.name = "serviceName", .number = 1, .flags = schema::kOmitEmpty, .type = text});
       fields.push_back({.name = "servicePort", .number = 2, .flags = schema::kOmitEmpty, .type = port});
     };
-    ingress = Changed(*ingress, "spec.rules.[].http.paths.[].backend", flat);
-    ingress = Changed(*ingress, "spec.defaultBackend", flat);
-    return Changed(*ingress, "spec", [](Fields& fields) { std::ranges::find(fields, "defaultBackend", &schema::Field::name)->name = "backend"; });
+    ingress = Changed(made, *ingress, "spec.rules.[].http.paths.[].backend", flat);
+    ingress = Changed(made, *ingress, "spec.defaultBackend", flat);
+    return Changed(made, *ingress, "spec", [](Fields& fields) { std::ranges::find(fields, "defaultBackend", &schema::Field::name)->name = "backend"; });
   }();
   return type;
 }

@@ -115,7 +115,7 @@ cache::EntryPtr Conversion::FindView(const std::string& key) {
 }
 
 void Conversion::KeepView(std::string key, cache::EntryPtr view, size_t bytes) {
-  if (by_key_.contains(key)) return;
+  if (!keeps_ || by_key_.contains(key)) return;
   bytes += key.size() + kViewOverhead;
   kept_.push_front({key, std::move(view), bytes});
   by_key_[std::move(key)] = kept_.begin();
@@ -125,6 +125,13 @@ void Conversion::KeepView(std::string key, cache::EntryPtr view, size_t bytes) {
     by_key_.erase(kept_.back().key);
     kept_.pop_back();
   }
+}
+
+void Conversion::DropViews() {
+  keeps_ = false;
+  by_key_.clear();
+  kept_bytes_ = 0;
+  auto dropped = std::exchange(kept_, {});  // the last of them may end the definition
 }
 
 Task<Result<void>> Conversion::MakeViews(callout::Caller& caller, std::span<const cache::EntryPtr> entries, std::span<const std::string> keys,

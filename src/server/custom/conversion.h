@@ -43,6 +43,9 @@ class Conversion {
   // whoever asks for it while it is recent.
   Task<Result<std::vector<cache::EntryPtr>>> Views(callout::Caller& caller, std::vector<cache::EntryPtr> entries, const schema::Kind& to);
 
+  // Keeps no views from now on: their trees keep the definition, and it would keep them for ever.
+  void DropViews();
+
  private:
   struct Kept {
     std::string key;
@@ -66,6 +69,7 @@ class Conversion {
   std::list<Kept> kept_;  // the one used last first
   std::unordered_map<std::string, std::list<Kept>::iterator> by_key_;
   size_t kept_bytes_ = 0;
+  bool keeps_ = true;
   std::set<std::string> under_way_;  // views that somebody makes just now
   Signal made_;
 };

@@ -275,6 +275,11 @@ Resource Definition::StorageResource() const {
   return ResourceOf(*storage_);
 }
 
+void Definition::Withdraw() const {
+  Retire();
+  if (conversion_) conversion_->DropViews();
+}
+
 Result<object::DocumentPtr> Definition::Decode(const Bytes& stored, uint64_t revision) const {
   Load();
   auto document = std::make_shared<object::Document>();

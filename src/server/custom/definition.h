@@ -29,6 +29,9 @@ class Definition : public KindOwner, public std::enable_shared_from_this<Definit
   const schema::Kind* KindIn(std::string_view version) const override;
   std::string_view fingerprint() const override { return fingerprint_; }
 
+  // It is served no more: watches of its kinds end, and nothing is kept for their readers. Loop only.
+  void Withdraw() const;
+
   const std::string& group() const { return group_; }
   const std::string& plural() const { return plural_; }
   // "/registry/GROUP/PLURAL/", below which its instances are stored.

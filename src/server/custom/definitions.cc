@@ -53,7 +53,11 @@ bool HasCleanupFinalizer(const Value& definition) {
 }  // namespace
 
 Definitions::Definitions(Parts& parts, User user) : parts_(parts), user_(std::move(user)), group_(parts.runtime) {}
-Definitions::~Definitions() = default;
+Definitions::~Definitions() {
+  for (const auto& [name, served] : served_) {
+    if (served.definition) served.definition->Withdraw();
+  }
+}
 
 void Definitions::Start() {
   parts_.cache.Observe(std::string(kPrefix), [this](const cache::WatchEvent& event) { Observe(event); });
@@ -92,7 +96,7 @@ void Definitions::Update(const std::string& name, const cache::EntryPtr& entry) 
 
 void Definitions::Withdraw(Served& served) {
   const Definition& definition = *served.definition;
-  definition.Retire();
+  definition.Withdraw();
   parts_.resources.Remove(definition.group(), definition.plural());
   if (std::exchange(served.decodes, false)) parts_.cache.SetDecoder(definition.storage_prefix(), nullptr);
 }
