@@ -10,15 +10,13 @@ import argparse
 import json
 import os
 import sys
-import threading
 import time
 
-from requests import ROOT, Server, call, pod  # the module beside this one
+from requests import NAMESPACE, ROOT, Server, call, in_threads, pod, prepare  # the module beside this one
 
 sys.path.insert(0, os.fspath(ROOT / 'tests/golden'))
 from server import Homeostat  # noqa: E402
 
-NAMESPACE = 'bench'
 WARM = 500
 THREADS = 8
 DEFINITION = {
@@ -39,44 +37,21 @@ KINDS = {'custom': (widget, f'/apis/bench.example.com/v1/namespaces/{NAMESPACE}/
 
 
 def fill(server, make, collection, numbers):
-    failed = []
-
     def work(first):
-        try:
-            connection = server.connect()
-            for number in numbers[first::THREADS]:
-                call(connection, 'POST', collection, json.dumps(make(f'object-{number:06d}')))
-        except Exception as error:
-            failed.append(error)
+        connection = server.connect()
+        for number in numbers[first::THREADS]:
+            call(connection, 'POST', collection, json.dumps(make(f'object-{number:06d}')))
 
-    workers = [threading.Thread(target=work, args=(first,)) for first in range(THREADS)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    if failed:
-        raise failed[0]
+    in_threads(THREADS, work)
 
 
 def measure(options, store):
     make, collection = KINDS[options.kind]
     flags = [] if options.controllers else ['--controllers', 'false', '--scheduler', 'false']
     with Homeostat(options.homeostat, *flags, store=store) as homeostat:
-        pki = homeostat.directory / 'data/pki'
-        server = Server(homeostat.url, pki / 'ca.crt', pki / 'admin.crt', pki / 'admin.key', [homeostat.process.pid])
+        server = Server.of(homeostat)
         connection = server.connect()
-        call(connection, 'POST', '/api/v1/namespaces', json.dumps({'metadata': {'name': NAMESPACE}}))
-        if options.controllers:
-            time.sleep(2)  # until the namespace has its service account
-        else:
-            call(connection, 'POST', f'/api/v1/namespaces/{NAMESPACE}/serviceaccounts', json.dumps({'metadata': {'name': 'default'}}))
-        call(connection, 'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', json.dumps(DEFINITION))
-        for _ in range(100):
-            try:
-                call(connection, 'GET', collection)
-                break
-            except RuntimeError:
-                time.sleep(0.1)
+        prepare(connection, DEFINITION, options.controllers)
         size = len(call(connection, 'POST', collection, json.dumps(make('first'))))
         fill(server, make, collection, range(WARM))
         call(connection, 'GET', collection)

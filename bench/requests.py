@@ -87,6 +87,11 @@ class Server:
         self.context = ssl.create_default_context(cafile=ca)
         self.context.load_cert_chain(certificate, key)
 
+    @classmethod
+    def of(cls, homeostat):
+        pki = homeostat.directory / 'data/pki'
+        return cls(homeostat.url, pki / 'ca.crt', pki / 'admin.crt', pki / 'admin.key', [homeostat.process.pid])
+
     def connect(self):
         return http.client.HTTPSConnection(self.url.hostname, self.url.port, context=self.context, timeout=60)
 
@@ -109,6 +114,42 @@ def call(connection, method, path, body=None, content_type='application/json'):
     if answer.status >= 300:
         raise RuntimeError(f'{method} {path}: {answer.status} {text[:400]!r}')
     return text
+
+
+def in_threads(count, work):
+    """Runs work(number of the thread) in so many threads; what fails in one of them fails here."""
+    failed = []
+
+    def run(number):
+        try:
+            work(number)
+        except Exception as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if failed:
+        raise failed[0]
+
+
+def prepare(connection, definition, controllers):
+    """The namespace with its service account, which pods need, and the custom kind that the definition defines."""
+    call(connection, 'POST', '/api/v1/namespaces', json.dumps({'metadata': {'name': NAMESPACE}}))
+    if controllers:
+        time.sleep(2)  # until the namespace has its service account
+    else:
+        call(connection, 'POST', f'/api/v1/namespaces/{NAMESPACE}/serviceaccounts', json.dumps({'metadata': {'name': 'default'}}))
+    call(connection, 'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', json.dumps(definition))
+    spec = definition['spec']
+    for _ in range(100):
+        try:
+            call(connection, 'GET', f'/apis/{spec["group"]}/v1/namespaces/{NAMESPACE}/{spec["names"]["plural"]}')
+            break
+        except RuntimeError:
+            time.sleep(0.1)
 
 
 class Work:
@@ -143,47 +184,27 @@ def measure(server, work, count, threads, rest):
     found, current = {}, {}
     for operation in work.operations:
         requests = [[work.prepare(operation, number, current.get(number)) for number in range(first, count, threads)] for first in range(threads)]
-        failed = []
         connections = [server.connect() for _ in range(threads)]
         for connection in connections:
             connection.connect()  # handshakes are no part of a request
 
-        def run(first):
-            try:
-                connection = connections[first]
-                for number, request in zip(range(first, count, threads), requests[first]):
-                    answer = call(connection, *request)
-                    if operation == 'get':
-                        current[number] = answer
-                connection.close()
-            except Exception as error:
-                failed.append(error)
+        def send(first):
+            connection = connections[first]
+            for number, request in zip(range(first, count, threads), requests[first]):
+                answer = call(connection, *request)
+                if operation == 'get':
+                    current[number] = answer
+            connection.close()
 
         before, begin = server.cpu(), time.monotonic()
-        workers = [threading.Thread(target=run, args=(first,)) for first in range(threads)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        if failed:
-            raise failed[0]
+        in_threads(threads, send)
         found[operation] = (server.cpu() - before - rest * (time.monotonic() - begin)) / count
     return found
 
 
 def run(server, count, threads):
-    connection = server.connect()
-    call(connection, 'POST', '/api/v1/namespaces', json.dumps({'metadata': {'name': NAMESPACE}}))
-    # No controller of namespaces runs here; a pod needs its service account.
-    call(connection, 'POST', f'/api/v1/namespaces/{NAMESPACE}/serviceaccounts', json.dumps({'metadata': {'name': 'default'}}))
-    call(connection, 'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', json.dumps(DEFINITION))
+    prepare(server.connect(), DEFINITION, controllers=False)
     things = f'/apis/bench.example.com/v1/namespaces/{NAMESPACE}/things'
-    for _ in range(100):
-        try:
-            call(connection, 'GET', things)
-            break
-        except RuntimeError:
-            time.sleep(0.1)
     time.sleep(3)
     before, begin = server.cpu(), time.monotonic()
     time.sleep(5)
@@ -243,8 +264,7 @@ def main():
     folder = tempfile.mkdtemp(prefix='homeostat-bench-')
     try:
         with Homeostat(options.homeostat, '--controllers', 'false', '--scheduler', 'false', store='rocksdb') as homeostat:
-            pki = homeostat.directory / 'data/pki'
-            server = Server(homeostat.url, pki / 'ca.crt', pki / 'admin.crt', pki / 'admin.key', [homeostat.process.pid])
+            server = Server.of(homeostat)
             ours, our_memory = run(server, options.count, options.threads)
         theirs, their_memory = {}, 0
         if not options.no_peer:
