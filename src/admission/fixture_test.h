@@ -104,6 +104,13 @@ class PluginTest : public testing::Test {
     return *kind;
   }
 
+  // Of bodies of subresources, too, which are no kinds of their own.
+  const schema::Type& TypeOf(const Value& tree) {
+    auto [group, version] = schema::ParseApiVersion(tree.Get("apiVersion").AsString());
+    const schema::Type* type = api::FindTypeOfKind(group, version, tree.Get("kind").AsString());
+    return type == nullptr ? *KindOf(tree).type : *type;
+  }
+
   // As a client's, with defaults. A kind that is not given is a Pod.
   object::DocumentPtr Load(std::string_view yaml) {
     auto document = std::make_shared<object::Document>();
@@ -114,11 +121,11 @@ class PluginTest : public testing::Test {
       tree = object::WithPath(document->arena(), tree, {"kind"}, Value::StringRef("Pod"));
       tree = object::WithPath(document->arena(), tree, {"apiVersion"}, Value::StringRef("v1"));
     }
-    const schema::Kind& kind = KindOf(tree);
+    const schema::Type& type = TypeOf(tree);
     schema::ConformReport report;
-    auto typed = schema::Conform(document->arena(), tree, *kind.type, report);
+    auto typed = schema::Conform(document->arena(), tree, type, report);
     EXPECT_TRUE(typed) << yaml;
-    auto defaulted = schema::Defaults(kinds::DefaultHooks()).Apply(document->arena(), *kind.type, typed.value_or(Value()));
+    auto defaulted = schema::Defaults(kinds::DefaultHooks()).Apply(document->arena(), type, typed.value_or(Value()));
     EXPECT_TRUE(defaulted) << yaml;
     document->set_root(defaulted.value_or(Value()));
     return document;
