@@ -157,12 +157,12 @@ std::string PercentDecode(std::string_view text, bool plus_is_space) {
   return decoded;
 }
 
-std::string PercentEncode(std::string_view text) {
+std::string PercentEncode(std::string_view text, std::string_view also_plain) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string encoded;
   encoded.reserve(text.size());
   for (char c : text) {
-    if (IsUnreserved(c)) {
+    if (IsUnreserved(c) || also_plain.contains(c)) {
       encoded += c;
     } else {
       auto byte = static_cast<unsigned char>(c);

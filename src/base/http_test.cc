@@ -57,6 +57,11 @@ TEST(PercentTest, EveryByteComesBack) {
   EXPECT_EQ(PercentDecode("%41%", true), "A%");
 }
 
+TEST(PercentTest, WhatStaysPlain) {
+  EXPECT_EQ(PercentEncode("aZ09-._~ /\xE9%"), "aZ09-._~%20%2F%E9%25");
+  EXPECT_EQ(PercentEncode("a/b c:d", "/:"), "a/b%20c:d");
+}
+
 TEST(ReasonPhraseTest, KnownAndUnknown) {
   EXPECT_EQ(ReasonPhrase(404), "Not Found");
   EXPECT_EQ(ReasonPhrase(799), "");

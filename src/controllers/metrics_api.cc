@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controllers/scale_target.h"
+#include "homeostat/base/http.h"
 #include "homeostat/object/quantity.h"
 
 namespace homeostat::controllers {
@@ -12,26 +13,11 @@ using object::Value;
 
 namespace {
 
-// Percent-encoded for a query.
-std::string Escaped(std::string_view text) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string escaped;
-  for (unsigned char c : text) {
-    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-    if (plain) {
-      escaped.push_back(static_cast<char>(c));
-    } else {
-      escaped += {'%', kDigits[c >> 4], kDigits[c & 15]};
-    }
-  }
-  return escaped;
-}
-
 std::string Query(std::string_view selector, std::string_view metric_selector) {
-  std::string query;
-  if (!selector.empty()) query += "labelSelector=" + Escaped(selector);
-  if (!metric_selector.empty()) query += std::string(query.empty() ? "" : "&") + "metricLabelSelector=" + Escaped(metric_selector);
-  return query;
+  http::Query query;
+  if (!selector.empty()) query.Add("labelSelector", selector);
+  if (!metric_selector.empty()) query.Add("metricLabelSelector", metric_selector);
+  return query.Encode();
 }
 
 Result<int64_t> ValueOf(const Value& item) {

@@ -113,7 +113,8 @@ class Handler {
 Task<Result<Bytes>> ReadAll(Response response, size_t limit);
 
 std::string PercentDecode(std::string_view text, bool plus_is_space);
-std::string PercentEncode(std::string_view text);
+// All but unreserved characters (RFC 3986, section 2.3) and those of `also_plain` as %XX.
+std::string PercentEncode(std::string_view text, std::string_view also_plain = {});
 
 // The reason phrase of a code ("Not Found").
 std::string_view ReasonPhrase(int code);

@@ -30,17 +30,7 @@ User Named(std::string_view name, std::vector<std::string> groups = {}) {
 }
 
 // A header's name may hold a text if what can't stand there is written as %XX.
-std::string HeaderKey(std::string_view text) {
-  static constexpr std::string_view kMarks = "!#$&'*+-.^_`|~";
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string key;
-  for (unsigned char c : text) {
-    bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kMarks.find(static_cast<char>(c)) != kMarks.npos;
-    if (plain) key += static_cast<char>(c);
-    else key += {'%', kDigits[c >> 4], kDigits[c & 15]};
-  }
-  return key;
-}
+std::string HeaderKey(std::string_view text) { return http::PercentEncode(text, "!#$&'*+^`|"); }
 
 bool IsIdentityField(std::string_view name) {
   static constexpr std::string_view kPrefix = "x-remote-";

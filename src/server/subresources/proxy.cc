@@ -27,14 +27,7 @@ std::string PathBelow(const RequestInfo& info) {
 }
 
 // As Go writes a path: what has a meaning in one stays.
-std::string EncodePath(std::string_view path) {
-  std::string encoded;
-  for (size_t i = 0; i < path.size(); ++i) {
-    if (std::string_view("$&+,/:;=@").find(path[i]) != std::string_view::npos) encoded += path[i];
-    else encoded += http::PercentEncode(path.substr(i, 1));
-  }
-  return encoded;
-}
+std::string EncodePath(std::string_view path) { return http::PercentEncode(path, "$&+,/:;=@"); }
 
 http::Request Forwarded(const RequestContext& context, const std::string& path, const std::string& prefix) {
   http::Request request = ForwardedRequest(context.request, path.empty() ? "/" : EncodePath(path));
