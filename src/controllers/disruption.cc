@@ -5,11 +5,11 @@
 
 #include "controllers/claims.h"
 #include "controllers/deployment_rules.h"
-#include "controllers/go_selector.h"
 #include "controllers/scale_target.h"
 #include "controllers/stateful_plan.h"
 #include "homeostat/object/selectors.h"
 #include "homeostat/schema/api_version.h"
+#include "object/go_selector.h"
 
 namespace homeostat::controllers {
 
@@ -123,7 +123,7 @@ Task<Result<ExpectedPods>> DisruptionController::Expect(Budget budget, Documents
   }
   if (!unmanaged.empty()) {
     events_.Record(PodDisruptionBudget::SchemaKind(), budget->Raw(), "Warning", "UnmanagedPods",
-                   "Pods selected by this PodDisruptionBudget (selector: " + GoSelectorText(budget->spec().selector().Raw()) +
+                   "Pods selected by this PodDisruptionBudget (selector: " + object::GoSelectorText(budget->spec().selector().Raw()) +
                        ") were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined "
                        "behavior. To account for these pods please set \".spec.minAvailable\" field of the PDB to an integer value.");
   }

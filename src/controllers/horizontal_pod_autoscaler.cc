@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/go_selector.h"
 #include "controllers/metrics_api.h"
 #include "homeostat/base/go_text.h"
 #include "homeostat/base/text.h"
@@ -11,6 +10,7 @@
 #include "homeostat/object/selectors.h"
 #include "homeostat/object/time.h"
 #include "homeostat/schema/diff.h"
+#include "object/go_selector.h"
 
 namespace homeostat::controllers {
 
@@ -308,7 +308,7 @@ Task<Result<HorizontalPodAutoscalerController::Measured>> HorizontalPodAutoscale
     to.set_described_object(schema::Subtree(source.described_object())).set_metric(schema::Subtree(source.metric()));
     ShowUsage(to.mutable_current(), proposal, IsShare(metric));
     std::string name(source.metric().name());
-    co_return Measured{proposal.replicas, IsShare(metric) ? "external metric " + name + "(" + GoSelectorText(source.metric().selector().Raw()) + ")"
+    co_return Measured{proposal.replicas, IsShare(metric) ? "external metric " + name + "(" + object::GoSelectorText(source.metric().selector().Raw()) + ")"
                                                           : std::string(source.described_object().kind()) + " metric " + name};
   }
   if (type == "External") {
@@ -319,7 +319,7 @@ Task<Result<HorizontalPodAutoscalerController::Measured>> HorizontalPodAutoscale
     auto to = shown.set_type(type).mutable_external();
     to.set_metric(schema::Subtree(source.metric()));
     ShowUsage(to.mutable_current(), proposal, IsShare(metric));
-    co_return Measured{proposal.replicas, "external metric " + std::string(source.metric().name()) + "(" + GoSelectorText(source.metric().selector().Raw()) + ")"};
+    co_return Measured{proposal.replicas, "external metric " + std::string(source.metric().name()) + "(" + object::GoSelectorText(source.metric().selector().Raw()) + ")"};
   }
   co_return Fail(SystemError("unknown metric source type " + GoQuote(type)));
 }
@@ -395,7 +395,7 @@ Task<Result<Proposal>> HorizontalPodAutoscalerController::MeasureExternal(const 
   auto ask = AskExternalMetric(client_, ns, name, SelectorText(metric.metric().selector().Raw()));
   Result<int64_t> usage = co_await ask;
   if (!usage) {
-    co_return Fail(SystemError("unable to get external metric " + ns + "/" + name + "/" + GoSelectorText(metric.metric().selector().Raw()) + ": " + usage.error().message()));
+    co_return Fail(SystemError("unable to get external metric " + ns + "/" + name + "/" + object::GoSelectorText(metric.metric().selector().Raw()) + ": " + usage.error().message()));
   }
   co_return ForUsage(look, target, metric.target(), share, *usage);
 }

@@ -5,6 +5,7 @@
 #include "cel/url.h"
 
 namespace homeostat::kinds {
+
 void CheckWebhookUrl(std::string_view text, const FieldPath& path, FieldErrors& errors) {
   constexpr std::string_view kForm = "; desired format: https://host[/path]";
   auto url = cel::ReadUrl(text);

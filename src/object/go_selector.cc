@@ -1,15 +1,13 @@
-#include "controllers/go_selector.h"
+#include "object/go_selector.h"
 
 #include <utility>
 
-namespace homeostat::controllers {
-
-using object::Value;
+namespace homeostat::object {
 
 std::string GoSelectorText(const Value& selector) {
   if (!selector) return "nil";
   std::string text = "&LabelSelector{MatchLabels:map[string]string{";
-  for (const object::Member& label : selector.Get("matchLabels").members()) {
+  for (const Member& label : selector.Get("matchLabels").members()) {
     text += std::string(label.name()) + ": " + std::string(label.value.AsString()) + ",";
   }
   text += "},MatchExpressions:[]LabelSelectorRequirement{";
@@ -22,4 +20,4 @@ std::string GoSelectorText(const Value& selector) {
   return text + "},}";
 }
 
-}  // namespace homeostat::controllers
+}  // namespace homeostat::object

@@ -5,9 +5,9 @@
 
 #include "homeostat/object/value.h"
 
-namespace homeostat::controllers {
+namespace homeostat::object {
 
 // A meta/v1 LabelSelector as Go prints a pointer to one; "nil" for none.
-std::string GoSelectorText(const object::Value& selector);
+std::string GoSelectorText(const Value& selector);
 
-}  // namespace homeostat::controllers
+}  // namespace homeostat::object

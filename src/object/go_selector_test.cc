@@ -1,10 +1,10 @@
-#include "controllers/go_selector.h"
+#include "object/go_selector.h"
 
 #include <gtest/gtest.h>
 
 #include "homeostat/object/json.h"
 
-namespace homeostat::controllers {
+namespace homeostat::object {
 namespace {
 
 TEST(GoSelectorTextTest, PrintsAsGoDoes) {
@@ -18,11 +18,11 @@ TEST(GoSelectorTextTest, PrintsAsGoDoes) {
                 "&LabelSelector{MatchLabels:map[string]string{a: b,c: d,},MatchExpressions:[]LabelSelectorRequirement{"
                 "LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},LabelSelectorRequirement{Key:l,Operator:Exists,Values:[],},},}"},
        }) {
-    auto document = object::ParseJsonDocument(c.selector);
+    auto document = ParseJsonDocument(c.selector);
     ASSERT_TRUE(document) << c.selector;
     EXPECT_EQ(GoSelectorText((*document)->root()), c.text);
   }
 }
 
 }  // namespace
-}  // namespace homeostat::controllers
+}  // namespace homeostat::object

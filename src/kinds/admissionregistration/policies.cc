@@ -8,6 +8,7 @@
 #include "kinds/admissionregistration/admissionregistration.h"
 #include "kinds/cells.h"
 #include "kinds/group_checks.h"
+#include "object/go_selector.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -108,26 +109,6 @@ void CheckBinding(RuleContext& context, const Value& binding, FieldErrors& error
 
 void CheckNewBinding(RuleContext& context, Value binding, FieldErrors& errors) { CheckBinding(context, binding, errors); }
 void CheckBindingUpdate(RuleContext& context, Value binding, Value, FieldErrors& errors) { CheckBinding(context, binding, errors); }
-
-// A LabelSelector as Go prints it: upstream's cell shows that.
-std::string GoSelector(const Value& selector) {
-  std::string text = "&LabelSelector{MatchLabels:map[string]string{";
-  for (const object::Member& label : selector.Get("matchLabels").members()) {
-    text += std::string(label.name()) + ": " + std::string(label.value.AsString()) + ",";
-  }
-  text += "},MatchExpressions:[]LabelSelectorRequirement{";
-  for (const Value& expression : selector.Get("matchExpressions").items()) {
-    text += "LabelSelectorRequirement{Key:" + std::string(expression.Get("key").AsString()) +
-            ",Operator:" + std::string(expression.Get("operator").AsString()) + ",Values:[";
-    bool first = true;
-    for (const Value& value : expression.Get("values").items()) {
-      text += (first ? "" : " ") + std::string(value.AsString());
-      first = false;
-    }
-    text += "],},";
-  }
-  return text + "},}";
-}
 
 void CheckParamKind(const Value& kind, const FieldPath& path, FieldErrors& errors) {
   std::string_view version = kind.Get("apiVersion").AsString(), name = kind.Get("kind").AsString();
@@ -231,7 +212,7 @@ Value BindingCell(object::Arena& arena, std::string_view, Value binding, WallTim
   std::string_view name = parameters.Get("name").AsString(), ns = parameters.Get("namespace").AsString();
   if (!name.empty()) return TextCell(arena, (ns.empty() ? "*" : std::string(ns)) + "/" + std::string(name));
   if (!parameters.Get("selector")) return Value::StringRef("<unset>");
-  return TextCell(arena, GoSelector(parameters.Get("selector")));
+  return TextCell(arena, object::GoSelectorText(parameters.Get("selector")));
 }
 
 }  // namespace
