@@ -61,11 +61,12 @@ constexpr OldVersion kOldVersions[] = {
      " StorageClass VolumeAttachment CSINode CSIDriver CSIStorageCapacity VolumeAttributesClass "},
 };
 
-bool IsOldVersion(std::string_view group, std::string_view version, std::string_view kind, const schema::GroupVersionKind& current) {
+// now: nullptr for any group.
+bool IsInOldVersion(std::string_view group, std::string_view version, std::string_view kind, const std::string_view* now) {
   std::string word = " " + std::string(kind) + " ";
-  return kind == current.kind && std::ranges::any_of(kOldVersions, [&](const OldVersion& old) {
-           return old.group == group && old.version == version && old.now == current.group && old.kinds.contains(word);
-         });
+  return std::ranges::any_of(kOldVersions, [&](const OldVersion& old) {
+    return old.group == group && old.version == version && (now == nullptr || old.now == *now) && old.kinds.contains(word);
+  });
 }
 
 using Fields = std::vector<schema::Field>;
@@ -152,17 +153,14 @@ const schema::Type* OldIngress() {
 
 bool IsOldKind(std::string_view group, std::string_view version, std::string_view kind) {
   if (kind.ends_with("List")) kind.remove_suffix(4);
-  std::string word = " " + std::string(kind) + " ";
-  return std::ranges::any_of(kOldVersions, [&](const OldVersion& old) {
-    return old.group == group && old.version == version && old.kinds.contains(word);
-  });
+  return IsInOldVersion(group, version, kind, nullptr);
 }
 
 const schema::Type* FindOtherVersion(std::string_view group, std::string_view version, std::string_view kind,
                                      const schema::GroupVersionKind& current, const schema::Type& type) {
   bool same_group = group == current.group && kind == current.kind && version != current.version;
   if (same_group && FindKind(group, version, kind) != nullptr) return FindTypeOfKind(group, version, kind);
-  if (!IsOldVersion(group, version, kind, current)) return nullptr;
+  if (kind != current.kind || !IsInOldVersion(group, version, kind, &current.group)) return nullptr;
   if (kind == "Scale") return OldScale();
   if (kind == "Ingress") return OldIngress();
   // Of a group that has a version of its own today, the old one was like that.

@@ -89,5 +89,4 @@ class UserRights : public kinds::Rights {
   RbacAuthorizer& rbac_;
 };
 
-
 }  // namespace homeostat::auth

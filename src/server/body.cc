@@ -107,13 +107,9 @@ void ReportAllUnknown(const Value& tree, schema::ConformReport& report) {
 Result<Value> DecodeCustom(RequestContext& context, const schema::Kind& expected, const TypeMeta& meta, Value tree,
                            schema::ConformReport report, FieldValidation validation) {
   object::Arena& arena = context.arena();
-  auto wrong_version = [&](std::string_view version) {
-    return Fail(BadRequestError("the API version in the data (" + std::string(version) + ") does not match the expected API version (" +
-                                expected.gvk.ApiVersion() + ")"));
-  };
   std::string_view body = context.request.body;
   if (tree.Get("kind").AsString().empty()) return Fail(Unrecognized(expected, "Object 'Kind' is missing in '" + std::string(body) + "'", body));
-  if (tree.Get("apiVersion").AsString().empty()) return wrong_version("");
+  if (tree.Get("apiVersion").AsString().empty()) return Fail(WrongVersion("", expected));
   bool same_kind = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group;
   bool fits = same_kind && meta.version == expected.gvk.version;
   report.collect = validation != FieldValidation::kIgnore;
@@ -126,7 +122,7 @@ Result<Value> DecodeCustom(RequestContext& context, const schema::Kind& expected
   if (auto strict = ApplyStrictness(context, report, validation); !strict) {
     return Fail(CannotBeHandled(meta, expected, strict.error().message()));
   }
-  if (meta.group != expected.gvk.group || meta.version != expected.gvk.version) return wrong_version(meta.api_version);
+  if (meta.group != expected.gvk.group || meta.version != expected.gvk.version) return Fail(WrongVersion(meta.api_version, expected));
   if (!fits) return *object;
   return WithDefaults(context, expected, *object);
 }
@@ -166,12 +162,16 @@ Result<Value> ParseUntyped(object::Arena& arena, std::string_view text, Encoding
 
 namespace {
 
-Result<Value> Decode(RequestContext& context, const schema::Kind& expected, FieldValidation validation, std::string_view also_version) {
-  if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
+Result<Encoding> EncodingOfBody(const RequestContext& context) {
   NegotiationScope scope;
   scope.protobuf = !context.resource->custom;
   scope.partial_protobuf = true;  // named among what is taken, though it is not
-  TRY_ASSIGN(Encoding encoding, NegotiateInput(context.request.headers.Get("Content-Type"), scope));
+  return NegotiateInput(context.request.headers.Get("Content-Type"), scope);
+}
+
+Result<Value> Decode(RequestContext& context, const schema::Kind& expected, FieldValidation validation, std::string_view also_version) {
+  if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
+  TRY_ASSIGN(Encoding encoding, EncodingOfBody(context));
   object::Arena& arena = context.arena();
   std::string_view body = context.request.body;
   if (encoding == Encoding::kProtobuf) {
@@ -259,10 +259,7 @@ Result<Value> ReadOptions(RequestContext& context, const schema::Type& type, std
 }  // namespace
 
 Result<WriteQuery> ReadCreateQuery(RequestContext& context) {
-  NegotiationScope scope;
-  scope.protobuf = !context.resource->custom;
-  scope.partial_protobuf = true;  // named among what is taken, though it is not
-  TRY(NegotiateInput(context.request.headers.Get("Content-Type"), scope));
+  TRY(EncodingOfBody(context));
   if (context.request.body_too_large) return Fail(RequestTooLargeError("limit is 3145728"));
   return ParseWriteQuery(context.query, WriteKind::kCreate);
 }

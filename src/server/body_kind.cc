@@ -47,8 +47,8 @@ std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schem
          std::string(expected.gvk.kind) + "): unknown conversion";
 }
 
-std::string WrongVersion(const TypeMeta& meta, const schema::Kind& expected) {
-  return "the API version in the data (" + meta.api_version + ") does not match the expected API version (" + expected.gvk.ApiVersion() + ")";
+bool IsKind(const TypeMeta& meta, const schema::GroupVersionKind& kind) {
+  return meta.kind == kind.kind && meta.group == kind.group && meta.version == kind.version;
 }
 
 }  // namespace
@@ -91,6 +91,11 @@ void FillTypeMeta(TypeMeta& meta, const schema::Kind& expected) {
   }
 }
 
+Status WrongVersion(std::string_view api_version, const schema::Kind& expected) {
+  return BadRequestError("the API version in the data (" + std::string(api_version) + ") does not match the expected API version (" +
+                         expected.gvk.ApiVersion() + ")");
+}
+
 Status CannotBeHandled(const TypeMeta& meta, const schema::Kind& expected, std::string_view why) {
   return BadRequestError(meta.kind + " in version \"" + meta.version + "\" cannot be handled as a " +
                          std::string(expected.gvk.kind) + ": " + std::string(why));
@@ -101,7 +106,7 @@ KindMatch MatchKind(RequestContext& context, const TypeMeta& meta, const schema:
   KindMatch match{.fits = meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && version_fits, .refusal = BadRequestError("")};
   if (match.fits) return match;
   match.other_version = api::FindOtherVersion(meta.group, meta.version, meta.kind, expected.gvk, *expected.type);
-  match.refusal = match.other_version != nullptr ? BadRequestError(WrongVersion(meta, expected))
+  match.refusal = match.other_version != nullptr ? WrongVersion(meta.api_version, expected)
                                                  : CannotBeHandled(meta, expected, WrongKind(context, meta, expected, body));
   return match;
 }
@@ -109,7 +114,7 @@ KindMatch MatchKind(RequestContext& context, const TypeMeta& meta, const schema:
 Result<const schema::Type*> TypeOfPatched(RequestContext& context, const schema::Kind& expected, const Value& tree) {
   TRY_ASSIGN(TypeMeta meta, ReadTypeMeta(tree));
   FillTypeMeta(meta, expected);
-  if (meta.kind == expected.gvk.kind && meta.group == expected.gvk.group && meta.version == expected.gvk.version) return expected.type;
+  if (IsKind(meta, expected.gvk)) return expected.type;
   const schema::Type* other = api::FindOtherVersion(meta.group, meta.version, meta.kind, expected.gvk, *expected.type);
   if (other != nullptr) return other;
   return Fail(BadRequestError(WrongKind(context, meta, expected, tree)));

@@ -22,6 +22,9 @@ Result<TypeMeta> ReadTypeMeta(const Value& untyped);
 // What a body leaves out is taken from the URL.
 void FillTypeMeta(TypeMeta& meta, const schema::Kind& expected);
 
+// A body of this version that is of the expected kind otherwise.
+Status WrongVersion(std::string_view api_version, const schema::Kind& expected);
+
 Status CannotBeHandled(const TypeMeta& meta, const schema::Kind& expected, std::string_view why);
 
 // How a body stands to the kind that is expected.

@@ -43,21 +43,16 @@ Value DedupOwnerReferences(RequestContext& context, const Value& object) {
   return SetMetadata(context.arena(), *context.working().type, object, "ownerReferences", kept.Build());
 }
 
-// What admission or a Scale changed, as upstream reads it from its store: with the defaults that follow from the change and, of
-// custom objects, without what their schemas don't know.
-Result<Value> AsStored(RequestContext& context, const Value& object, bool changed) {
+// What is written, as upstream reads it back from its store. What admission made is filled with the defaults that follow from it or,
+// of custom objects, freed from what their schemas don't know. refill: something else of it was made here, from which defaults of
+// built-in kinds may follow.
+Result<Value> AsReadBack(RequestContext& context, const Value& object, bool admission_changed, bool refill) {
   const schema::Type& type = *context.working().type;
-  if (!changed) return object;
+  if (!admission_changed && (!refill || type.structural)) return object;
   if (!type.structural) return context.defaults(context.working()).Apply(context.arena(), type, object);
   schema::ConformReport report;
   report.collect = false;
   return schema::Conform(context.arena(), object, type, report);
-}
-
-// Upstream fills what it reads from its store: what was left out may follow from the rest, when that has been made by then.
-Result<Value> Refilled(RequestContext& context, const Value& object) {
-  if (context.resource->custom) return object;
-  return context.defaults(context.working()).Apply(context.arena(), *context.working().type, object);
 }
 
 Result<void> CheckMayWrite(RequestContext& context, kinds::RuleContext& rules, const Value& object, const Value& old) {
@@ -87,8 +82,7 @@ Task<Result<Value>> PrepareNew(RequestContext& context, kinds::RuleContext& rule
   request.object = object;
   auto validate = context.parts.admission.Validate(request);
   CO_TRY(co_await std::move(validate));
-  CO_TRY_ASSIGN(object, AsStored(context, object, admission_changed));
-  co_return prepared_spec ? Refilled(context, object) : object;
+  co_return AsReadBack(context, object, admission_changed, prepared_spec);
 }
 
 Status StaleVersion(const RequestContext& context, std::string_view name) {
@@ -158,10 +152,7 @@ Task<Result<UpdateDecision>> DecideUpdate(RequestContext& context, const ChangeO
   auto validate = options.admit ? options.admit(rules, object, current) : context.parts.admission.Validate(request);
   CO_TRY(co_await std::move(validate));
   UpdateDecision decision;
-  CO_TRY_ASSIGN(decision.object, AsStored(context, object, admission_changed));
-  if (!options.subresource.empty()) {
-    CO_TRY_ASSIGN(decision.object, Refilled(context, decision.object));
-  }
+  CO_TRY_ASSIGN(decision.object, AsReadBack(context, object, admission_changed, !options.subresource.empty()));
   if (IsRemovedByUpdate(*context.resource->behaviour, object, current)) decision.action = UpdateDecision::Action::kRemove;
   co_return decision;
 }
