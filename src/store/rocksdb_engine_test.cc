@@ -122,6 +122,27 @@ TEST_F(RocksDbEngineTest, ClosingAmidAFlushIsNoFailure) {
   }
 }
 
+TEST_F(RocksDbEngineTest, AtRestLittleStaysInMemory) {
+  ASSERT_TRUE(Open());
+  // The write-ahead log goes on in a new file when what it holds goes to sorted ones.
+  auto log = [&] { return Files(".log").back(); };
+  const fs::path first = log();
+  Write(150, 12'000);
+  runtime_->RunFor(std::chrono::seconds(11));
+  EXPECT_EQ(log(), first) << "much was written in that time";
+  Write(5);
+  runtime_->RunFor(std::chrono::seconds(11));
+  const fs::path second = log();
+  EXPECT_NE(second, first);
+  EXPECT_FALSE(Files(".sst").empty());
+  Write(5);
+  runtime_->RunFor(std::chrono::seconds(11));
+  EXPECT_EQ(log(), second) << "a little is not worth a file";
+  Drop();
+  ASSERT_TRUE(Open());
+  EXPECT_EQ(engine_->revision(), 161u);
+}
+
 TEST_F(RocksDbEngineTest, TheDataDirectoryIsTheOwnersAlone) {
   ASSERT_TRUE(Open());
   struct stat info {};

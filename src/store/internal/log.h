@@ -81,6 +81,8 @@ class LogStore {
   virtual void Apply(const LogBatch& batch) = 0;
   // Makes durable what Apply notes beside the log. Called now and then; any thread.
   virtual void Settle() {}
+  // Gives back memory that only writing needs. Called when little has been written for a while; any thread.
+  virtual void Rest() {}
   virtual void Close() {}
 };
 

@@ -16,6 +16,9 @@ constexpr size_t kGroupBytes = 4 << 20;
 constexpr uint64_t kCompactionStep = 512;
 // How long the note of what was acknowledged may be behind on the disk itself (never behind a kill -9).
 constexpr Duration kSettleDelay = std::chrono::seconds(1);
+// A store rests when fewer revisions than this have come in such a time: what a cluster writes that has nothing to do.
+constexpr Duration kRestDelay = std::chrono::seconds(10);
+constexpr uint64_t kRestingRevisions = 100;
 
 // A write on its way, shared with the task that waits for it; that may go first.
 struct Pending {
@@ -114,6 +117,7 @@ struct State : std::enable_shared_from_this<State> {
     if (!group.ordered.events.empty()) {
       if (observer) observer(group.ordered.events);
       SettleLater();
+      RestLater();
     }
     GoOn();  // before the answers: the disk works while they are written
     for (size_t i = 0; i < group.members.size(); ++i) {
@@ -161,6 +165,19 @@ struct State : std::enable_shared_from_this<State> {
     });
   }
 
+  // Waits as long as much is written.
+  void RestLater() {
+    if (!log->blocking() || rest_timer) return;
+    rest_timer = runtime.After(kRestDelay, [weak = weak_from_this(), before = published] {
+      auto state = weak.lock();
+      if (!state) return;
+      state->rest_timer.reset();
+      if (state->closed) return;
+      if (state->published - before >= kRestingRevisions) return state->RestLater();
+      state->runtime.RunBlocking([state] { state->log->Rest(); }, [] {});
+    });
+  }
+
   Runtime& runtime;
   std::unique_ptr<LogStore> log;
   std::function<void(const std::vector<Event>&)> observer;
@@ -170,7 +187,7 @@ struct State : std::enable_shared_from_this<State> {
   uint64_t compacted = kFirstRevision;
   uint64_t compaction_target = 0;
   std::optional<Status> compaction_failure;
-  std::optional<TimerId> settle_timer;
+  std::optional<TimerId> settle_timer, rest_timer;
   Signal changed;  // a compaction step is done, or the engine is idle
 };
 using StatePtr = std::shared_ptr<State>;
@@ -217,7 +234,7 @@ class LogEngine : public Engine {
   ~LogEngine() override {
     state_->closed = true;
     state_->observer = nullptr;
-    CancelSettling(*state_);
+    CancelTimers(*state_);
   }
 
   Task<Result<void>> Open() override {
@@ -239,7 +256,7 @@ class LogEngine : public Engine {
       auto idle = state->changed.Wait();
       co_await idle;
     }
-    CancelSettling(*state);
+    CancelTimers(*state);
     std::move_only_function<bool()> work = [state] {
       state->log->Close();
       return true;
@@ -308,8 +325,10 @@ class LogEngine : public Engine {
   }
 
  private:
-  static void CancelSettling(State& state) {
-    if (auto timer = std::exchange(state.settle_timer, std::nullopt)) state.runtime.CancelTimer(*timer);
+  static void CancelTimers(State& state) {
+    for (std::optional<TimerId>* timer : {&state.settle_timer, &state.rest_timer}) {
+      if (auto set = std::exchange(*timer, std::nullopt)) state.runtime.CancelTimer(*set);
+    }
   }
 
   StatePtr state_;

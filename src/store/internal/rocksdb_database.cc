@@ -26,6 +26,8 @@ constexpr size_t kLogMemtableBytes = 4 << 20;
 constexpr size_t kIndexMemtableBytes = 2 << 20;
 constexpr size_t kMetaMemtableBytes = 64 << 10;
 constexpr int kOpenFiles = 256;
+// What a database at rest may keep in memtables: a smaller file is not worth its making.
+constexpr uint64_t kRestingMemtableBytes = 1 << 20;
 
 rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
@@ -94,8 +96,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(size_t memtable_bytes, const std:
   return options;
 }
 
-std::vector<rocksdb::ColumnFamilyDescriptor> MakeFamilies() {
-  auto cache = rocksdb::NewLRUCache(kBlockCacheBytes, /*num_shard_bits=*/2);
+std::vector<rocksdb::ColumnFamilyDescriptor> MakeFamilies(const std::shared_ptr<rocksdb::Cache>& cache) {
   return {{kFamilyNames[0], MakeFamilyOptions(kMetaMemtableBytes, cache, false)},
           {kFamilyNames[1], MakeFamilyOptions(kLogMemtableBytes, cache, false)},
           {kFamilyNames[2], MakeFamilyOptions(kIndexMemtableBytes, cache, true)}};
@@ -130,6 +131,7 @@ Status ReadFailure(const rocksdb::Status& status) { return SystemError("cannot r
 }  // namespace
 
 struct Database::Rep {
+  std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(kBlockCacheBytes, /*num_shard_bits=*/2);
   std::unique_ptr<rocksdb::DB> database;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> families{};
   std::array<bool, kFamilies> made{};
@@ -183,7 +185,7 @@ Result<std::shared_ptr<Database>> Database::Open(const std::string& directory) {
 
   rocksdb::DB* database = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  const rocksdb::Status status = rocksdb::DB::Open(options, path, MakeFamilies(), &handles, &database);
+  const rocksdb::Status status = rocksdb::DB::Open(options, path, MakeFamilies(rep->cache), &handles, &database);
   if (!status.ok()) return Fail(OpenFailure(directory, status));
   rep->database.reset(database);
   std::copy(handles.begin(), handles.end(), rep->families.begin());
@@ -199,6 +201,19 @@ Result<void> Database::Write(WriteBatch& batch, bool sync) {
   const rocksdb::Status status = rep_->database->Write(options, &batch.rep_->writes);
   if (!status.ok()) return Fail(SystemError("cannot write the store: " + status.ToString()));
   return {};
+}
+
+void Database::Rest() {
+  uint64_t held = 0;
+  for (auto* family : rep_->families) {
+    uint64_t bytes = 0;
+    if (rep_->database->GetIntProperty(family, rocksdb::DB::Properties::kCurSizeAllMemTables, &bytes)) held += bytes;
+  }
+  if (held >= kRestingMemtableBytes) {
+    // Not done is no loss: the write-ahead log has it. A broken disk ends the process, see above.
+    rep_->database->Flush({}, {rep_->families.begin(), rep_->families.end()}).PermitUncheckedError();
+  }
+  rep_->cache->EraseUnRefEntries();
 }
 
 Database::Reading::Reading(std::shared_ptr<Database> database)

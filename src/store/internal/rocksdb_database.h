@@ -45,6 +45,9 @@ class Database : public std::enable_shared_from_this<Database> {
   // With sync the batch is on the disk when this returns. An error leaves the state of the disk unknown.
   Result<void> Write(WriteBatch& batch, bool sync);
 
+  // Writes what is kept in memory for later to files, if it is much, and forgets what was read.
+  void Rest();
+
   // One consistent state. Belongs to one thread at a time; keeps the database open.
   class Reading {
    public:

@@ -163,6 +163,11 @@ class RocksDbLog : public LogStore {
     if (open_) mark_.Sync();
   }
 
+  void Rest() override {
+    std::lock_guard lock(settling_);
+    if (open_) database_->Rest();
+  }
+
   void Close() override {
     std::lock_guard settling(settling_);
     std::lock_guard lock(mutex_);
@@ -309,7 +314,7 @@ class RocksDbLog : public LogStore {
   }
 
   const RocksDbOptions options_;
-  std::mutex settling_;  // keeps Settle and Close apart; not the other's lock, as readers would wait for the disk then
+  std::mutex settling_;  // keeps Settle and Rest apart from Close; not the other's lock, as readers would wait for the disk then
   std::mutex mutex_;     // guards database_ against Close
   std::shared_ptr<Database> database_;
   bool open_ = false;
