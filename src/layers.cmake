@@ -35,6 +35,6 @@ homeostat_test(workloads FILES ${cluster}/workloads_test.cc ${cluster}/sets_and_
 
 # The program. jemalloc keeps the resident set small.
 add_executable(homeostat cli/main.cc cli/remote.cc cli/up.cc cli/stop_node.cc cli/serving.cc cli/flag_values.cc cli/kube_apiserver.cc
-  cli/etcd.cc cli/envtest.cc cli/upstream_flags.cc cli/upstream_flag_names.cc cli/startup_memory.cc cli/config_file.cc)
+  cli/etcd.cc cli/envtest.cc cli/upstream_flags.cc cli/upstream_flag_names.cc cli/resting_memory.cc cli/config_file.cc)
 target_precompile_headers(homeostat REUSE_FROM homeostat_pch)
 target_link_libraries(homeostat PRIVATE homeostat_server homeostat_controllers homeostat_scheduler homeostat_sim_nodes homeostat_http homeostat_node homeostat_lib_jemalloc)

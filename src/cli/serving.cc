@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "cli/startup_memory.h"
+#include "cli/resting_memory.h"
 
 namespace homeostat::cli {
 namespace {
@@ -23,10 +23,12 @@ Task<void> Begin(RealRuntime& runtime, Serving& serving, int& code) {
   auto start = serving.Start();
   auto started = co_await std::move(start);
   if (started) {
-    GiveBackStartupMemory();
+    GiveBackMemory();
     auto pause = Sleep(runtime, kSettled);
     co_await std::move(pause);
-    GiveBackStartupMemory();
+    GiveBackMemory();
+    auto resting = GiveBackMemoryAtRest(runtime);
+    co_await std::move(resting);
     co_return;
   }
   fmt::print(stderr, "homeostat: {}\n", started.error().message());

@@ -1,15 +1,21 @@
-#include "cli/startup_memory.h"
+#include "cli/resting_memory.h"
 
 #include <jemalloc/jemalloc.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 namespace homeostat::cli {
 namespace {
+
+// A process that used less of one processor than this share in such a time rests.
+constexpr Duration kRestCheck = std::chrono::seconds(10);
+constexpr int kRestingShare = 50;  // one in so many
 
 // Segments that can't be written are the file's, unchanged; those with relocated tables are written before they are protected, and
 // are marked as writable here.
@@ -26,12 +32,29 @@ int DropFilePages(dl_phdr_info* object, size_t, void*) {
   return 0;
 }
 
+Duration ProcessorTime() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  auto of = [](const timeval& time) { return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec); };
+  return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
 }  // namespace
 
-void GiveBackStartupMemory() {
+void GiveBackMemory() {
   static_assert(MALLCTL_ARENAS_ALL == 4096);
   mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);
   dl_iterate_phdr(&DropFilePages, nullptr);
+}
+
+Task<void> GiveBackMemoryAtRest(Runtime& runtime) {
+  for (Duration before = ProcessorTime();;) {
+    auto pause = Sleep(runtime, kRestCheck);
+    co_await std::move(pause);
+    const Duration now = ProcessorTime();
+    if (now - before < kRestCheck / kRestingShare) GiveBackMemory();
+    before = now;
+  }
 }
 
 }  // namespace homeostat::cli
