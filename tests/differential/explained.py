@@ -11,7 +11,7 @@ BACKGROUND_COLUMNS = {'Available', 'MissingPL'}
 SERVICE_ADDRESS = re.compile(r'10\.96\.\d+\.\d+')
 TYPE_NAME = re.compile(r'selfType\d+')
 MAP_ENTRY = re.compile(r'\[[^\]]*[^\]\d][^\]]*\]')
-TYPED_FAULTS = re.compile(r'^(failed to create typed (?:patch|live) object .*?): (?:errors:\n)?(.*)$', re.DOTALL)
+TYPED_FAULTS = re.compile(r'^(failed to create typed (?:patch|live) object .*?|failed to create manager for existing fields: .*? to smd typed): (?:errors:\n)?(.*)$', re.DOTALL)
 
 
 def background_status(case_kind, answer):
