@@ -70,6 +70,7 @@ properties:
       flags: {type: array, items: {type: string}, maxItems: 3, minItems: 1}
       cargo: {type: object, additionalProperties: {type: string, maxLength: 2}, maxProperties: 2}
       free: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {known: {type: object}}}
+      names: {type: object, x-kubernetes-preserve-unknown-fields: true, additionalProperties: true}
       maybe: {type: string, nullable: true}
       embed: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
       pick: {type: object, oneOf: [{required: [a]}, {required: [b]}], properties: {a: {type: string}, b: {type: string}}}
@@ -98,6 +99,8 @@ TEST(Structural, PrunesDefaultsAndReports) {
       {R"({"spec":{"embed":{"kind":"Pod","x":1,"metadata":{"name":"p","odd":1}},"keel":"","rig":{"masts":0}}})",
        R"({"spec":{"embed":{"kind":"Pod","metadata":{"name":"p"},"x":1},"keel":"","rig":{"masts":0}}})",
        {R"(unknown field "spec.embed.metadata.odd")"}},
+      {R"({"spec":{"names":{"a":{"b":1},"c":2},"keel":"","rig":{"masts":0}}})", R"({"spec":{"keel":"","names":{"a":{},"c":2},"rig":{"masts":0}}})",
+       {R"(unknown field "spec.names.a.b")"}},
       // Of a value of another kind no members stay.
       {R"({"spec":{"oars":{"a":1},"keel":[{"b":1},[{"c":2}],3],"rig":{"masts":0}}})",
        R"({"spec":{"keel":[{},[{}],3],"oars":{},"rig":{"masts":0}}})",

@@ -228,13 +228,16 @@ class Run:
             if request.until:
                 together(self.sides, lambda side: side.wait(request))
                 continue
-            peer, ours = explained.both(case.resource.kind, request, *together(self.sides, lambda side: side.send(request)))
+            answers_of_both = together(self.sides, lambda side: side.send(request))
+            peer, ours = explained.both(case.resource.kind, request, *answers_of_both)
             self.compared[case.resource.title] += 1
             what = family(peer, ours)
             if verbose:
                 self.show(request, peer, ours, what)
             if what:
                 self.record(case, request, peer, ours, what)
+            if explained.upstream_panics(*answers_of_both):
+                break  # ours may have stored what theirs has not
             if (decided_differently(peer, ours) and not case.goes_on) or (request.operation in ('create seed', 'create definition') and peer['code'] != 201):
                 break
         for request in case.cleanup():
