@@ -7,6 +7,7 @@
 
 #include "homeostat/api/flowcontrol/v1.h"
 #include "homeostat/object/json.h"
+#include "homeostat/schema/conform.h"
 #include "homeostat/schema/diff.h"
 #include "kinds/cells.h"
 #include "kinds/edit.h"
@@ -161,7 +162,8 @@ void CheckMandatory(object::Arena& arena, const schema::Type& type, const Value&
   if (found == mandatory.end()) return;
   Value spec = object.Get("spec"), compared = spec;
   if (!free.empty()) compared = Edited(arena, type, spec, [&](Edit& edit) { edit.Set(free, Value()); });
-  auto wanted = object::ParseJson(arena, found->spec);
+  schema::ConformReport report;
+  auto wanted = object::ParseJson(arena, found->spec).and_then([&](Value json) { return schema::Conform(arena, json, type, report); });
   if (wanted && schema::IsEqual(type, compared, *wanted)) return;
   errors.Invalid(FieldPath("spec"), InternalValue(type, spec),
                  "spec of '" + std::string(name) + "' " + (free.empty() ? "" : "except the 'spec." + std::string(free) + "' field ") +
