@@ -28,6 +28,7 @@ import answers  # noqa: E402
 import bodies  # noqa: E402
 import calls  # noqa: E402
 import cases  # noqa: E402
+import clients  # noqa: E402
 import crds  # noqa: E402
 import explained  # noqa: E402
 import lists  # noqa: E402
@@ -39,7 +40,7 @@ from server import Connections, Homeostat  # noqa: E402
 
 
 SORTS = {'cases': cases.Case, 'lists': lists.Lists, 'bodies': bodies.Bodies, 'crds': crds.Definitions, 'calls': calls.Calls, 'policies': policies.Policies,
-         'things': things.Things}
+         'things': things.Things, 'clients': clients.Clients}
 WALK = 'walk'  # not random, and so has an end: the usual walk over every seed
 
 
