@@ -184,6 +184,7 @@ TEST(OpenApi, CustomKindsAreDescribedInTheirOwnWay) {
   Kind boat;
   boat.gvk = {"example.com", "v1", "Boat"};
   boat.plural = "boats";
+  boat.namespaced = false;
   boat.verbs = kGet | kList | kWatch | kCreate | kUpdate | kPatch | kDelete | kDeleteCollection;
   boat.type = boat.list_type = &compiled->type();
   std::vector<const Kind*> kinds(Source().kinds.begin(), Source().kinds.end());
