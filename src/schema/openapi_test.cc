@@ -207,6 +207,7 @@ TEST(OpenApi, CustomKindsAreDescribedInTheirOwnWay) {
   EXPECT_EQ(names(one.Path({"patch", "requestBody", "content"})),
             "application/apply-patch+yaml application/json-patch+json application/merge-patch+json ");
   EXPECT_EQ(one.Path({"get", "parameters"}).At(0).Get("name").AsString(), "resourceVersion");
+  EXPECT_TRUE(document.Path({"components", "securitySchemes"}).IsAbsent());
   EXPECT_EQ(OpenApiV3RootDocument(source, "apis/example.com"), "");
   EXPECT_NE(OpenApiV3RootDocument(source, "apis/apps"), "");
 }
