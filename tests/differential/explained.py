@@ -172,6 +172,13 @@ def may_end_early(request):
     return request.method == 'GET' and 'watch=' in request.path and 'timeoutSeconds=1' in request.path
 
 
+def without_effect(request, peer, ours):
+    """Whether the peer may be asked again. What it then answers at times, in the order of a map of its own, is right as well: the
+    only proof of chance that needs no rule."""
+    refused = peer['code'] >= 400 and ours['code'] >= 400
+    return refused and not callable(request.body) or request.method == 'GET' and 'watch' not in request.path
+
+
 RULES = [background_status, go_map_order, second_of_writing, given_addresses, rules_of_a_user, names_of_types, schema_map_order, versions_in_texts]
 
 
