@@ -279,7 +279,7 @@ class Run:
     def record(self, sort, case, request, peer, ours, what):
         lines = answers.differences(peer, ours)
         entry = {'sort': sort, 'case': case.number, 'kind': case.resource.title, 'operation': request.operation, 'family': what, 'differences': lines[:12],
-                 'request': f'{request.method} {request.path}', 'body': None if callable(request.body) else request.body}
+                 'request': f'{request.method} {request.path}', 'headers': request.headers, 'body': None if callable(request.body) else request.body}
         self.found[what].append(entry)
         if self.out:
             self.out.write(json.dumps(entry, ensure_ascii=False) + '\n')
