@@ -1,5 +1,6 @@
 #include "homeostat/object/json_output.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -31,25 +32,51 @@ constexpr std::array<bool, 256> kPlain = MakePlain();
 
 }  // namespace
 
+#if defined(__SSE2__)
+namespace {
+
+bool IsPlainBlock(__m128i block) {
+  auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
+  // Compared as signed: octets of 0x80 and above are below the space, too.
+  __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
+  found = _mm_or_si128(found, _mm_or_si128(equals('<'), _mm_or_si128(equals('>'), equals('&'))));
+  return _mm_movemask_epi8(found) == 0;
+}
+
+// The first and the last octets, of a text of one to two words, as one block.
+template <class Word>
+__m128i EndsBlock(const char* at, size_t size) {
+  Word first, last;
+  std::memcpy(&first, at, sizeof(Word));
+  std::memcpy(&last, at + size - sizeof(Word), sizeof(Word));
+  if constexpr (sizeof(Word) == 8) {
+    return _mm_set_epi64x(static_cast<long long>(first), static_cast<long long>(last));
+  } else {
+    return _mm_set1_epi64x(static_cast<long long>(uint64_t{first} << 32 | last));
+  }
+}
+
+}  // namespace
+
 bool JsonOutput::IsPlain(std::string_view text) {
   const char* at = text.data();
-  const char* end = at + text.size();
-#if defined(__SSE2__)
-  const __m128i space = _mm_set1_epi8(0x20), quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
-  const __m128i less = _mm_set1_epi8('<'), greater = _mm_set1_epi8('>'), ampersand = _mm_set1_epi8('&');
-  for (; end - at >= 16; at += 16) {
-    __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    // Compared as signed: octets of 0x80 and above are below the space, too.
-    __m128i found = _mm_cmplt_epi8(block, space);
-    found = _mm_or_si128(found, _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash)));
-    found = _mm_or_si128(found, _mm_or_si128(_mm_cmpeq_epi8(block, less), _mm_cmpeq_epi8(block, greater)));
-    found = _mm_or_si128(found, _mm_cmpeq_epi8(block, ampersand));
-    if (_mm_movemask_epi8(found) != 0) return false;
+  size_t size = text.size();
+  if (size >= 16) {
+    const char* last = at + size - 16;
+    for (; at < last; at += 16) {
+      if (!IsPlainBlock(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)))) return false;
+    }
+    return IsPlainBlock(_mm_loadu_si128(reinterpret_cast<const __m128i*>(last)));
   }
-#endif
-  while (at != end && kPlain[static_cast<uint8_t>(*at)]) ++at;
-  return at == end;
+  if (size >= 8) return IsPlainBlock(EndsBlock<uint64_t>(at, size));
+  if (size >= 4) return IsPlainBlock(EndsBlock<uint32_t>(at, size));
+  return std::ranges::all_of(text, [](char c) { return kPlain[static_cast<uint8_t>(c)]; });
 }
+#else
+bool JsonOutput::IsPlain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return kPlain[static_cast<uint8_t>(c)]; });
+}
+#endif
 
 void JsonOutput::String(std::string_view text) {
   if (!IsPlain(text)) {
