@@ -161,7 +161,13 @@ KindOf Classify(const Value& value) {
   }
 }
 
-bool IsWhole(double number) { return number == std::floor(number) && std::abs(number) <= 9007199254740991.0; }
+// Whether a number counts as an integer: what is a hair's breadth above one does, as what a division leaves may be.
+bool IsWhole(double number) {
+  if (!(std::abs(number) <= 9007199254740991.0)) return false;
+  double below = std::trunc(number);
+  if (number == below) return true;
+  return number >= 1 && (number - below) / (number + below) < 1e-9;
+}
 
 std::string InBody(const std::string& name) { return name + " in body "; }
 
@@ -210,7 +216,7 @@ class Checker {
     if (value.IsString()) {
       Text(condition, value, frame, outcome);
       ++outcome.matches;
-      if (!condition.format.empty()) {
+      if (condition.format_of_texts) {
         Format(condition, value, frame, outcome);
         ++outcome.matches;
       }
@@ -322,7 +328,7 @@ class Checker {
     const Constraints& limits = condition.limits;
     std::string_view text = value.AsString();
     auto length = static_cast<int64_t>(CountCharacters(text));
-    if (limits.max_length >= 0 && length > limits.max_length) {
+    if (condition.caps_length && length > limits.max_length) {
       std::string name = frame.Path();
       std::string message = InBody(name) + "should be at most " + std::to_string(limits.max_length) + " chars long";
       return outcome.Add({FaultCode::kTooLong, name, message, BadValue(text), limits.max_length});
@@ -417,7 +423,7 @@ class Checker {
     if (limits.min_items >= 0 && count < limits.min_items) {
       Invalid(frame, count, "should have at least " + std::to_string(limits.min_items) + " items", outcome);
     }
-    if (limits.max_items >= 0 && count > limits.max_items) {
+    if (condition.caps_items && count > limits.max_items) {
       std::string name = frame.Path();
       std::string message = InBody(name) + "should have at most " + std::to_string(limits.max_items) + " items";
       outcome.Add({FaultCode::kTooMany, name, message, BadValue(count), limits.max_items, count});
@@ -445,7 +451,7 @@ class Checker {
     if (limits.min_properties >= 0 && count < limits.min_properties) {
       Invalid(frame, count, "should have at least " + std::to_string(limits.min_properties) + " properties", outcome);
     }
-    if (limits.max_properties >= 0 && count > limits.max_properties) {
+    if (condition.caps_properties && count > limits.max_properties) {
       std::string name = frame.Path();
       std::string message = InBody(name) + "should have at most " + std::to_string(limits.max_properties) + " properties";
       outcome.Add({FaultCode::kTooMany, name, message, BadValue(count), limits.max_properties, count});

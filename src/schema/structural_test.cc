@@ -62,12 +62,15 @@ properties:
       colour: {type: string, minLength: 3, maxLength: 10, pattern: '^[a-z]+$'}
       built: {type: string, format: date-time}
       load: {type: number, exclusiveMinimum: true, minimum: 0, multipleOf: 0.5}
+      price: {type: number, multipleOf: 0.01}
+      silent: {type: string, maxLength: -1}
       port: {x-kubernetes-int-or-string: true}
       rig: {type: object, default: {}, properties: {masts: {type: integer, default: 1}, sail: {type: string, enum: [lug, gaff]}}}
       crew: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, rank: {type: string, enum: [mate, cook]}}}}
       flags: {type: array, items: {type: string}, maxItems: 3, minItems: 1}
       cargo: {type: object, additionalProperties: {type: string, maxLength: 2}, maxProperties: 2}
       free: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {known: {type: object}}}
+      names: {type: object, x-kubernetes-preserve-unknown-fields: true, additionalProperties: true}
       maybe: {type: string, nullable: true}
       embed: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
       pick: {type: object, oneOf: [{required: [a]}, {required: [b]}], properties: {a: {type: string}, b: {type: string}}}
@@ -96,6 +99,8 @@ TEST(Structural, PrunesDefaultsAndReports) {
       {R"({"spec":{"embed":{"kind":"Pod","x":1,"metadata":{"name":"p","odd":1}},"keel":"","rig":{"masts":0}}})",
        R"({"spec":{"embed":{"kind":"Pod","metadata":{"name":"p"},"x":1},"keel":"","rig":{"masts":0}}})",
        {R"(unknown field "spec.embed.metadata.odd")"}},
+      {R"({"spec":{"names":{"a":{"b":1},"c":2},"keel":"","rig":{"masts":0}}})", R"({"spec":{"keel":"","names":{"a":{},"c":2},"rig":{"masts":0}}})",
+       {R"(unknown field "spec.names.a.b")"}},
       // Of a value of another kind no members stay.
       {R"({"spec":{"oars":{"a":1},"keel":[{"b":1},[{"c":2}],3],"rig":{"masts":0}}})",
        R"({"spec":{"keel":[{},[{}],3],"oars":{},"rig":{"masts":0}}})",
@@ -133,6 +138,9 @@ TEST(Structural, ChecksConditionsInUpstreamsWords) {
         "spec.load: Invalid value: 0: spec.load in body should be greater than 0"}},
       {R"({"oars":2,"load":-0.5})", {"spec.load: Invalid value: -0.5: spec.load in body should be greater than 0"}},
       {R"({"oars":2,"load":0.7})", {"spec.load: Invalid value: 0.7: spec.load in body should be a multiple of 0.5"}},
+      {R"({"oars":2,"price":1.1})", {}},  // 110.00000000000001 times
+      {R"({"oars":2,"price":1.001})", {"spec.price: Invalid value: 1.001: spec.price in body should be a multiple of 0.01"}},
+      {R"({"oars":2,"silent":""})", {"spec.silent: Too long: value is too long"}},
       {R"({"oars":2,"port":true})", {R"(spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean")"}},
       {R"({"oars":2,"rig":{"sail":"square"}})", {R"(spec.rig.sail: Unsupported value: "square": supported values: "lug", "gaff")"}},
       {R"({"oars":2,"crew":5})", {R"(spec.crew: Invalid value: "integer": spec.crew in body must be of type array: "integer")"}},

@@ -310,8 +310,8 @@ class Walk(Case):
         self.path = f'{self.collection}/{self.name}'
 
     def requests(self):
-        body = merged(self.object, {'metadata': {'labels': {'walk': 'yes'}}})
-        pick = self.collection + '?labelSelector=walk%3Dyes'
+        body = merged(self.object, {'metadata': {'labels': {'walk': f'{self.namespace}-{self.seed_index}'}}})
+        pick = f'{self.collection}?labelSelector=walk%3D{self.namespace}-{self.seed_index}'
         note = {'metadata': {'annotations': {'noted': 'yes'}}}
         yield Request('create', 'POST', self.collection, compact(body))
         yield Request('create again', 'POST', self.collection, compact(body))

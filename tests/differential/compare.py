@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends the same random requests to homeostat and to a real kube-apiserver and compares the answers.
 
-    compare.py --peer URL --peer-cert FILE --peer-key FILE --peer-ca FILE [--seed N] [--count N] [--kinds PATTERN ...] [--case N]
+    compare.py --peer URL --peer-cert FILE --peer-key FILE --peer-ca FILE [--seed N] [--what SORT ...] [--count N | --requests N] [--kinds PATTERN ...] [--case N]
                [--program build/homeostat | --server URL --cert FILE --key FILE --ca FILE] [--out FILE]
 
 README.md says how to have a peer and how to read what comes out. The exit code is 0 whatever differs: this finds faults, golden
@@ -10,6 +10,7 @@ holds them.
 import argparse
 import collections
 import fnmatch
+import itertools
 import json
 import pathlib
 import re
@@ -27,17 +28,20 @@ import answers  # noqa: E402
 import bodies  # noqa: E402
 import calls  # noqa: E402
 import cases  # noqa: E402
+import clients  # noqa: E402
 import crds  # noqa: E402
 import explained  # noqa: E402
 import lists  # noqa: E402
 import policies  # noqa: E402
 import schemas  # noqa: E402
+import space  # noqa: E402
 import things  # noqa: E402
 from server import Connections, Homeostat  # noqa: E402
 
 
 SORTS = {'cases': cases.Case, 'lists': lists.Lists, 'bodies': bodies.Bodies, 'crds': crds.Definitions, 'calls': calls.Calls, 'policies': policies.Policies,
-         'things': things.Things}
+         'things': things.Things, 'clients': clients.Clients}
+WALK = 'walk'  # not random, and so has an end: the usual walk over every seed
 
 
 class Side:
@@ -194,7 +198,7 @@ def decided_differently(peer, ours):
 class Run:
     def __init__(self, sides, options, resources):
         self.sides, self.options, self.resources = sides, options, resources
-        self.compared = collections.Counter()
+        self.compared, self.explained = collections.Counter(), collections.Counter()
         self.found = collections.defaultdict(list)
         self.out = open(options.out, 'w') if options.out else None
 
@@ -214,7 +218,7 @@ class Run:
                 if code not in (201, 409):
                     print(f"note: {side.connections.url.netloc}: POST {path} {body['metadata']['name']}: {code} {data[:300].decode()}")
 
-    def play(self, case):
+    def play(self, case, sort):
         resource_namespace = self.sides[0].namespace
         if case.resource.kind in ('ResourceQuota', 'LimitRange'):
             case.collection = case.resource.path(resource_namespace + '-q')
@@ -228,13 +232,22 @@ class Run:
             if request.until:
                 together(self.sides, lambda side: side.wait(request))
                 continue
-            peer, ours = explained.both(case.resource.kind, request, *together(self.sides, lambda side: side.send(request)))
-            self.compared[case.resource.title] += 1
+            answers_of_both = together(self.sides, lambda side: side.send(request))
+            peer, ours, reason = explained.both(case.resource.kind, request, *answers_of_both)
+            for _ in range(3):
+                if peer == ours or not explained.may_end_early(request):
+                    break
+                peer, ours, reason = explained.both(case.resource.kind, request, *together(self.sides, lambda side: side.send(request)))
+                reason = reason or 'may_end_early'
+            self.compared[sort] += 1
+            self.explained.update([reason] if reason and peer == ours else [])
             what = family(peer, ours)
             if verbose:
                 self.show(request, peer, ours, what)
             if what:
-                self.record(case, request, peer, ours, what)
+                self.record(sort, case, request, peer, ours, what)
+            if explained.upstream_panics(*answers_of_both):
+                break  # ours may have stored what theirs has not
             if (decided_differently(peer, ours) and not case.goes_on) or (request.operation in ('create seed', 'create definition') and peer['code'] != 201):
                 break
         for request in case.cleanup():
@@ -253,21 +266,25 @@ class Run:
             print('  ours:  ', ours['code'], ours['warnings'] or '', json.dumps(ours['body'], ensure_ascii=False)[:3000])
             print('  ', what)
 
-    def record(self, case, request, peer, ours, what):
+    def record(self, sort, case, request, peer, ours, what):
         lines = answers.differences(peer, ours)
-        entry = {'case': case.number, 'kind': case.resource.title, 'operation': request.operation, 'family': what, 'differences': lines[:12],
+        entry = {'sort': sort, 'case': case.number, 'kind': case.resource.title, 'operation': request.operation, 'family': what, 'differences': lines[:12],
                  'request': f'{request.method} {request.path}', 'body': None if callable(request.body) else request.body}
         self.found[what].append(entry)
         if self.out:
             self.out.write(json.dumps(entry, ensure_ascii=False) + '\n')
+            self.out.flush()
 
     def report(self):
         total, differing = sum(self.compared.values()), sum(len(entries) for entries in self.found.values())
         for what, entries in sorted(self.found.items(), key=lambda item: -len(item[1]))[:self.options.families]:
             kinds = collections.Counter(entry['kind'].split()[-1] for entry in entries)
             shown = ', '.join(f'{kind} {count}' for kind, count in kinds.most_common(5))
-            print(f"{len(entries):5}  {what}\n         {shown}; e.g. case {entries[0]['case']} ({entries[0]['operation']})")
-        print(f'{total} requests compared, {differing} differ, in {len(self.found)} families')
+            print(f"{len(entries):5}  {what}\n         {shown}; e.g. {entries[0]['sort']} {entries[0]['case']} ({entries[0]['operation']})")
+        for reason, count in self.explained.most_common():
+            print(f'{count:5}  explained: {reason}')
+        sorts = ', '.join(f'{sort} {count}' for sort, count in self.compared.items())
+        print(f'{total} requests compared ({sorts}): {differing} differ, in {len(self.found)} families; {self.explained.total()} more are explained')
 
 
 def main():
@@ -280,10 +297,10 @@ def main():
     parser.add_argument('--program', default=HERE.parent.parent / 'build' / 'homeostat')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--first', type=int, default=0, help='number of the first case')
-    parser.add_argument('--count', type=int, default=1000, help='how many cases')
+    parser.add_argument('--count', type=int, default=1000, help='how many cases of each sort')
+    parser.add_argument('--requests', type=int, help='instead of that: go on, the sorts by turns, until so many requests were compared')
     parser.add_argument('--case', type=int, help='only this one, everything shown')
-    parser.add_argument('--walk', action='store_true', help='no random cases: the usual walk over every seed')
-    parser.add_argument('--what', choices=sorted(SORTS), default='cases', help='the sort of conversations')
+    parser.add_argument('--what', nargs='+', choices=sorted([*SORTS, WALK]), default=['cases'], help='the sorts of conversations')
     parser.add_argument('--kinds', nargs='*', default=['*'], help='patterns such as "apps/v1 *" or "* Pod"')
     parser.add_argument('--families', type=int, default=80, help='how many families to show')
     parser.add_argument('--out', help='a file for every difference, one JSON object a line')
@@ -301,27 +318,50 @@ def main():
 
 
 def run(peer, ours, options):
-    # Letters that no uid has, so that placeholders don't take a part of one for it.
-    namespace = 'dif' + ''.join('ghjkmnpqrs'[int(digit)] for digit in str(options.seed))
+    namespace = space.name(options.seed)
     sides = [Side(peer, namespace), Side(ours, namespace)]
     known = schemas.load(sides[0].get)
-    seeds = {entry['kind']: entry for file in sorted((HERE / 'seeds').glob('*.json')) for entry in json.loads(file.read_text())}
+    seeds = all_seeds()
     chosen = []
     for title, resource in sorted(known.items()):
         resource.seeds = seeds.get(title)
         if resource.seeds and any(fnmatch.fnmatch(title, one) for one in options.kinds):
             chosen.append(resource)
     work = Run(sides, options, chosen)
-    work.prepare(namespace)
-    if options.walk:
-        for resource in chosen:
+    together(sides, lambda side: space.sweep(side.connections, known, namespace))  # of a run of this seed that was broken off
+    try:
+        work.prepare(namespace)
+        play_all(work, options, namespace)
+    finally:
+        work.report()
+        together(sides, lambda side: space.sweep(side.connections, known, namespace))
+
+
+def all_seeds():
+    """Seeds by kind; a kind may have some in more than one file."""
+    seeds = {}
+    for file in sorted((HERE / 'seeds').glob('*.json')):
+        for entry in json.loads(file.read_text()):
+            known = seeds.setdefault(entry['kind'], {'objects': []})
+            known.update({name: value for name, value in entry.items() if name != 'objects'})
+            known['objects'] += entry['objects']
+    return seeds
+
+
+def play_all(work, options, namespace):
+    """All cases that were asked for, the sorts by turns."""
+    if WALK in options.what:
+        for resource in work.resources:
             for index in range(len(resource.seeds['objects'])):
-                work.play(cases.Walk(resource, index, namespace))
-    else:
-        numbers = [options.case] if options.case is not None else range(options.first, options.first + options.count)
-        for number in numbers:
-            work.play(SORTS[options.what](options.seed, number, chosen, namespace))
-    work.report()
+                work.play(cases.Walk(resource, index, namespace), WALK)
+    sorts = [sort for sort in options.what if sort != WALK]
+    numbers = [options.case] if options.case is not None else itertools.count(options.first) if options.requests else \
+        range(options.first, options.first + options.count)
+    for number in numbers if sorts else []:
+        for sort in sorts:
+            work.play(SORTS[sort](options.seed, number, work.resources, namespace), sort)
+            if options.requests and work.compared.total() >= options.requests:
+                return
 
 
 if __name__ == '__main__':

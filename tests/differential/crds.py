@@ -410,6 +410,7 @@ class Definitions(cases.Case):
             yield chance.choice(steps)()
         if chance.random() < 0.7:
             yield self.redefine()
+            yield self.in_effect()
             for _ in range(chance.randint(4, 8)):
                 yield chance.choice(steps)()
         yield Request('get definition', 'GET', self.path, accept=TABLE if chance.random() < 0.3 else None)
@@ -514,6 +515,19 @@ class Definitions(cases.Case):
             query['limit'] = '2'
         return Request('list things', 'GET', self.collection + ('?' + urllib.parse.urlencode(query) if query else ''))
 
+    def mark(self):
+        """A column of all versions by which a definition that was just changed is known."""
+        self.changes = getattr(self, 'changes', 0) + 1
+        for version in self.body['spec']['versions']:
+            columns = [column for column in version.get('additionalPrinterColumns') or [] if not column['name'].startswith('Mark')]
+            version['additionalPrinterColumns'] = [*columns, {'name': f'Mark{self.changes}', 'type': 'string', 'jsonPath': '.metadata.name', 'priority': 9}]
+
+    def in_effect(self):
+        """Upstream serves a changed definition some time after it has answered its change."""
+        wait, mark = Request('', 'GET', self.collection + '?limit=1', accept=TABLE), f'"Mark{self.changes}"'
+        wait.until = lambda code, text: code == 200 and mark in text
+        return wait
+
     def redefine(self):
         """The definition with another schema: what is stored need not fit it."""
         chance = self.chance
@@ -537,4 +551,5 @@ class Definitions(cases.Case):
         for version in self.body['spec']['versions']:
             version['schema']['openAPIV3Schema'] = changed
             version.pop('selectableFields', None)
+        self.mark()
         return Request('change definition', 'PATCH', self.path, compact({'spec': {'versions': self.body['spec']['versions']}}), MERGE)
