@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <compare>
 #include <limits>
 #include <unordered_map>
 #include <vector>
@@ -167,6 +168,12 @@ bool IsWhole(double number) {
   double below = std::trunc(number);
   if (number == below) return true;
   return number >= 1 && (number - below) / (number + below) < 1e-9;
+}
+
+// A limit as integers are compared with it: without its fraction, and what no int64 can hold is the least of them.
+int64_t WholeOf(double limit) {
+  constexpr double kBeyond = 9223372036854775808.0;
+  return limit >= -kBeyond && limit < kBeyond ? static_cast<int64_t>(limit) : std::numeric_limits<int64_t>::min();
 }
 
 std::string InBody(const std::string& name) { return name + " in body "; }
@@ -357,10 +364,10 @@ class Checker {
   static bool IsInRange(const Condition& condition, const Value& number, std::string_view what, const Frame& frame,
                         Outcome& outcome) {
     bool integer = condition.kinds == kIntegerKind, real = condition.kinds == kNumberKind;
-    std::string_view format = integer || real ? condition.format : std::string_view();
+    std::string_view format = (integer || real) && IsKnownFormat(integer ? "integer" : "number", condition.format) ? condition.format : std::string_view();
     bool fits = true;
     if (integer) {
-      fits = number.IsInt() || (number.AsDouble() == std::floor(number.AsDouble()) && std::abs(number.AsDouble()) < 9.2e18);
+      fits = number.IsInt() || (number.AsDouble() == std::floor(number.AsDouble()) && WholeOf(number.AsDouble()) == number.AsDouble());
       if (format == "int32") fits = fits && number.AsDouble() >= -2147483648.0 && number.AsDouble() <= 2147483647.0;
     } else if (format == "float") {
       fits = std::abs(number.AsDouble()) <= std::numeric_limits<float>::max();
@@ -385,21 +392,23 @@ class Checker {
   static void Limit(const Condition& condition, const Value& value, double limit, bool exclusive, bool upper, const Frame& frame,
                     Outcome& outcome) {
     bool native = IsInRange(condition, Value::Double(limit), upper ? "Maximum boundary" : "Minimum boundary", frame, outcome);
-    double bound = native && value.IsInt() ? std::trunc(limit) : limit;
-    double number = value.AsDouble();
-    bool wrong = upper ? (exclusive ? number >= bound : number > bound) : (exclusive ? number <= bound : number < bound);
+    const bool whole = native && value.IsInt();
+    const int64_t bound = WholeOf(limit);
+    const double number = value.AsDouble();
+    const auto order = whole ? std::partial_ordering(value.AsInt() <=> bound) : number <=> limit;
+    bool wrong = upper ? (exclusive ? order >= 0 : order > 0) : (exclusive ? order <= 0 : order < 0);
     if (!wrong) return;
     std::string detail = upper ? "should be less than " : "should be greater than ";
     if (!exclusive) detail += "or equal to ";
-    detail += native && value.IsInt() ? std::to_string(static_cast<int64_t>(bound)) : GoFloat(bound);
-    Invalid(frame, value, detail, outcome);
+    detail += whole ? std::to_string(bound) : GoFloat(limit);
+    Invalid(frame, native ? value : Value::Double(number), detail, outcome);
   }
 
   static void MultipleOf(const Condition& condition, const Value& value, const Frame& frame, Outcome& outcome) {
     double factor = condition.limits.multiple_of;
     bool native = IsInRange(condition, Value::Double(factor), "MultipleOf", frame, outcome);
     bool whole = native && value.IsInt();
-    int64_t step = whole ? static_cast<int64_t>(factor) : 0;
+    int64_t step = whole ? WholeOf(factor) : 0;
     if (whole ? step <= 0 : factor <= 0) {
       outcome.Add({FaultCode::kOther, frame.Path(), "factor MultipleOf declared for " + frame.Path() + " must be positive: " +
                                                         (whole ? std::to_string(step) : GoFloat(factor)),
@@ -409,7 +418,7 @@ class Checker {
     double quotient = factor < 1 ? 1 / factor * value.AsDouble() : value.AsDouble() / factor;
     bool fits = whole ? value.AsInt() % step == 0 : IsWhole(quotient);
     if (fits) return;
-    Invalid(frame, value, "should be a multiple of " + (whole ? std::to_string(step) : GoFloat(factor)), outcome);
+    Invalid(frame, native ? value : Value::Double(value.AsDouble()), "should be a multiple of " + (whole ? std::to_string(step) : GoFloat(factor)), outcome);
   }
 
   void Items(const Condition& condition, const Value& list, const Frame& frame, const Before& before, Outcome& outcome) {

@@ -246,7 +246,7 @@ class Run:
                 self.show(request, peer, ours, what)
             if what:
                 self.record(sort, case, request, peer, ours, what)
-            if explained.upstream_panics(*answers_of_both):
+            if explained.upstream_panics(request, *answers_of_both):
                 break  # ours may have stored what theirs has not
             if (decided_differently(peer, ours) and not case.goes_on) or (request.operation in ('create seed', 'create definition') and peer['code'] != 201):
                 break

@@ -208,9 +208,8 @@ class Policies(cases.Case):
             if code == 422 and 'bell' in text and 'not marked' not in text:
                 return True
             server = threading.get_ident()
-            if 400 <= code < 500 and 'bell' not in text:
-                refused[server] = refused.get(server, 0) + 1
-            return refused.get(server, 0) > 30
+            refused[server] = refused.get(server, 0) + 1
+            return refused[server] > 40
         wait.until = heard
         yield wait
 

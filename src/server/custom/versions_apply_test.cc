@@ -96,13 +96,14 @@ TEST_F(VersionsApplyTest, WhatApplyEmptiesIsNull) {
     ASSERT_EQ(ApplySpec(name, c.before).code, 201) << c.before;
     internal::TestAnswer answer = ApplySpec(name, c.after);
     EXPECT_EQ(answer.code, c.fault == nullptr ? 200 : 422) << c.before;
-    if (c.fault != nullptr) EXPECT_TRUE(answer.message().ends_with(c.fault)) << answer.message();
+    if (c.fault != nullptr) {
+      EXPECT_TRUE(answer.message().ends_with(c.fault)) << answer.message();
+    }
   }
   EXPECT_TRUE(Ask("GET", "/apis/example.com/v1beta1/widgets/w2", "").Get({"spec", "n"}).IsNull());
 }
 
 TEST_F(VersionsApplyTest, TimesThatAreNoneAreNothing) {
-  EXPECT_EQ(ApplySpec("w", R"({"a":"1"})", R"(,"creationTimestamp":"x")").code, 409) << "the other version's entry holds it";
   internal::TestAnswer made = ApplySpec("late", R"({"a":"1"})", R"(,"creationTimestamp":"x")");
   EXPECT_EQ(made.code, 201) << made.message();
 }
