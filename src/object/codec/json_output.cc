@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "homeostat/object/json.h"
 
@@ -111,14 +112,79 @@ void JsonOutput::Double(double value) {
   Open(kStep);
 }
 
-void JsonOutput::Untyped(const Value& value, bool sort_names) {
-  Trim();
-  size_t before = out_.size();
-  if (!AppendJson(out_, value, {.sort_names = sort_names})) {
-    out_.resize(before);
-    out_ += "null";
+namespace {
+
+// Most names differ in their first letter, which is cheaper to see than to call for.
+bool ComesBefore(const Member* a, const Member* b) {
+  if (a->name_size > 0 && b->name_size > 0 && a->name_data[0] != b->name_data[0]) {
+    return static_cast<uint8_t>(a->name_data[0]) < static_cast<uint8_t>(b->name_data[0]);
   }
-  Open(kStep);
+  return a->name() < b->name();
+}
+
+}  // namespace
+
+void JsonOutput::Members(const Value& object, bool sort_names, int depth) {
+  bool first = true;
+  auto write = [&](const Member* member) {
+    Key(member->name(), first);
+    first = false;
+    Tree(member->value, sort_names, depth - 1);
+  };
+  std::span<const Member> members = object.members();
+  auto before = [](const Member& a, const Member& b) { return ComesBefore(&a, &b); };
+  if (!sort_names || std::ranges::is_sorted(members, before)) {
+    for (const Member& member : members) write(&member);
+    return;
+  }
+  std::vector<const Member*> sorted;
+  sorted.reserve(members.size());
+  for (const Member& member : members) sorted.push_back(&member);
+  std::ranges::stable_sort(sorted, ComesBefore);
+  for (const Member* member : sorted) write(member);
+}
+
+void JsonOutput::Tree(const Value& value, bool sort_names, int depth) {
+  switch (value.kind()) {
+    case ValueKind::kAbsent:
+    case ValueKind::kNull:
+      return Text("null");
+    case ValueKind::kBool:
+      return Text(value.AsBool() ? "true" : "false");
+    case ValueKind::kInt:
+      return Int(value.AsInt());
+    case ValueKind::kDouble:
+      return Double(value.AsDouble());
+    case ValueKind::kString:
+      return String(value.AsString());
+    case ValueKind::kBytes:
+      return Base64(value.AsString());
+    case ValueKind::kList:
+    case ValueKind::kObject:
+      break;
+  }
+  if (depth == 0) {  // by a writer that needs no stack
+    Trim();
+    size_t before = out_.size();
+    if (!AppendJson(out_, value, {.sort_names = sort_names})) {
+      out_.resize(before);
+      out_ += "null";
+    }
+    return Open(kStep);
+  }
+  if (value.IsObject()) {
+    Char('{');
+    Members(value, sort_names, depth);
+    return Char('}');
+  }
+  Char('[');
+  bool first = true;
+  for (const Value& item : value.items()) {
+    if (!first) Char(',');
+    first = false;
+    Tree(item, sort_names, depth - 1);
+  }
+  Char(']');
 }
 
 }  // namespace homeostat::object
