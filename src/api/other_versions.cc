@@ -106,6 +106,7 @@ const schema::Type* Changed(MadeTypes& made, const schema::Type& type, std::stri
   copy.type.by_number = copy.by_number;
   copy.type.by_name = copy.by_name;
   copy.type.fields = fields;
+  copy.type.absent_in_json = copy.type.absent_on_wire = ~uint64_t{0};
   return &copy.type;
 }
 

@@ -61,7 +61,7 @@ void AppendGoPath(const Frame* frame, std::string& out) {
 
 class Conformer {
  public:
-  Conformer(Arena& arena, ConformReport* report) : arena_(arena), report_(report), repeats_(report->repeats) {}
+  Conformer(Arena& arena, ConformReport* report) : arena_(arena), report_(report), repeats_(report->repeats), keep_nulls_(report->keep_nulls) {}
 
   Result<Value> Run(const Type& type, const Value& value) {
     structural_ = type.structural;
@@ -203,7 +203,7 @@ class Conformer {
       if (index < 0) {
         Value kept = Unknown(type, member, frame);
         // Where anything is kept, custom resources keep null as well, unless a schema says that it can't be.
-        bool null_kept = kept.IsNull() && type.structural && (type.element == nullptr || type.element_nullable);
+        bool null_kept = kept.IsNull() && type.structural && (type.element == nullptr || type.element_nullable || keep_nulls_);
         if (kept || null_kept) new (&members[count++]) Member(member.name(), kept);
       } else {
         expected = static_cast<size_t>(index) + 1;
@@ -307,7 +307,8 @@ class Conformer {
   // What remains of a field's value: absent if it is left out.
   Value Kept(const Type& parent, const Field& field, const Value& original, const Value& converted) const {
     if (original.IsNull()) {
-      return field.Has(kNullable) ? original : Value();
+      const bool left = keep_nulls_ && parent.structural && field.type->structural && field.default_json.empty();
+      return left || field.Has(kNullable) ? original : Value();
     }
     if (parent.structural) return converted.IsAbsent() ? original : converted;
     if (internal::IsZeroTime(field, converted)) return converted;
@@ -357,7 +358,7 @@ class Conformer {
     std::unordered_set<std::string_view> seen;
     for (const Member& member : value.members()) {
       if (repeats_ && !seen.insert(member.name()).second) ReportRepeated(member.name(), frame);
-      if (type.structural && member.value.IsNull() && !type.element_nullable) continue;
+      if (type.structural && member.value.IsNull() && !type.element_nullable && !keep_nulls_) continue;
       std::string_view key = member.name().empty() ? std::string_view("") : member.name();
       Frame here{.parent = frame, .key = key};
       new (&members[count++]) Member(key, ConvertElement(type, element, member.value, &here));
@@ -476,7 +477,7 @@ class Conformer {
 
   Arena& arena_;
   ConformReport* report_;
-  const bool repeats_;
+  const bool repeats_, keep_nulls_;
   std::optional<std::string> soft_error_, hard_error_;
   bool structural_ = false;  // the type of the whole
   std::unordered_set<std::string> embedded_;  // problems within the metadata of embedded resources

@@ -25,8 +25,9 @@ namespace {
 constexpr std::string_view kJson = "application/json", kYaml = "application/yaml",
                            kProtobuf = "application/vnd.kubernetes.protobuf", kCbor = "application/cbor";
 
-std::vector<std::string_view> MediaTypes(Media media) {
-  switch (media) {
+std::vector<std::string_view> MediaTypes(const Operation& operation) {
+  if (operation.custom) return {kJson, kYaml};
+  switch (operation.media) {
     case Media::kObject:
       return {kJson, kYaml, kProtobuf, kCbor};
     case Media::kStream:
@@ -54,11 +55,12 @@ std::vector<std::string_view> MediaTypes(Media media) {
 }
 
 std::vector<std::string_view> BodyTypes(const Operation& operation) {
+  if (!operation.patch && operation.custom) return {kJson, kYaml};
   if (!operation.patch) return {"*/*"};
   std::vector<std::string_view> types = {"application/json-patch+json", "application/merge-patch+json"};
-  if (operation.strategic) types.push_back("application/strategic-merge-patch+json");
+  if (!operation.custom) types.push_back("application/strategic-merge-patch+json");
   types.push_back("application/apply-patch+yaml");
-  types.push_back("application/apply-patch+cbor");
+  if (!operation.custom) types.push_back("application/apply-patch+cbor");
   return types;
 }
 
@@ -186,7 +188,7 @@ class DocumentBuilder {
     std::vector<Member> responses;
     for (const auto& [code, type] : operation.responses) {
       Value response = tree_.Object({{"description", tree_.Text(CodeText(code))},
-                                     {"content", Content(MediaTypes(operation.media), Reference(type))}});
+                                     {"content", Content(MediaTypes(operation), Reference(type))}});
       responses.emplace_back(tree_.Name(std::to_string(code)), response);
     }
     responses.emplace_back("401", tree_.Object({{"description", tree_.Text(CodeText(401))}}));
@@ -227,7 +229,7 @@ class DocumentBuilder {
 
   void AddV2Media(const Operation& operation, std::vector<Member>& members) const {
     if (operation.media == Media::kNone) return;
-    auto produces = MediaTypes(operation.media);
+    auto produces = MediaTypes(operation);
     bool discovery = operation.action.empty();
     if (!operation.takes_nothing)
       members.emplace_back("consumes", TextList(discovery ? produces : BodyTypes(operation)));
@@ -351,8 +353,13 @@ class DocumentBuilder {
 
 }  // namespace
 
-std::string OpenApiV3Document(const OpenApiSource& source, std::string_view group, std::string_view version,
+std::string OpenApiV3Document(const OpenApiSource& served, std::string_view group, std::string_view version,
                               OpenApiForm form) {
+  OpenApiSource source = served;
+  if (internal::IsCustomGroup(source, group)) {
+    source.title = "Kubernetes CRD Swagger";
+    source.version = "v0.1.0";
+  }
   DocumentBuilder builder(source, OpenApiVersion::kV3, form);
   builder.AddGroupVersion(group, version);
   builder.AddPaths(internal::GroupVersionPaths(source, group, version));
@@ -374,7 +381,7 @@ std::string OpenApiV2Document(const OpenApiSource& source, OpenApiForm form) {
   std::set<std::string> roots = {
       ".well-known/openid-configuration", "api", "apis", "logs", "openid/v1/jwks", "version"};
   for (const auto& [group, version] : group_versions) {
-    if (!group.empty()) roots.insert("apis/" + std::string(group));
+    if (!group.empty() && !internal::IsCustomGroup(source, group)) roots.insert("apis/" + std::string(group));
     builder.AddGroupVersion(group, version);
     builder.AddPaths(internal::GroupVersionPaths(source, group, version));
   }

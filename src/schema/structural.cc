@@ -176,7 +176,6 @@ class StructuralCompiler {
       type.element_nullable = additional.Get("nullable").AsBool();
       return;
     }
-    if (type.preserve_unknown_fields) return;
     Type* emptied = New<Type>();
     emptied->form = Form::kStruct;
     emptied->structural = true;

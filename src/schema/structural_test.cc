@@ -70,6 +70,7 @@ properties:
       flags: {type: array, items: {type: string}, maxItems: 3, minItems: 1}
       cargo: {type: object, additionalProperties: {type: string, maxLength: 2}, maxProperties: 2}
       free: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {known: {type: object}}}
+      names: {type: object, x-kubernetes-preserve-unknown-fields: true, additionalProperties: true}
       maybe: {type: string, nullable: true}
       embed: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
       pick: {type: object, oneOf: [{required: [a]}, {required: [b]}], properties: {a: {type: string}, b: {type: string}}}
@@ -98,6 +99,8 @@ TEST(Structural, PrunesDefaultsAndReports) {
       {R"({"spec":{"embed":{"kind":"Pod","x":1,"metadata":{"name":"p","odd":1}},"keel":"","rig":{"masts":0}}})",
        R"({"spec":{"embed":{"kind":"Pod","metadata":{"name":"p"},"x":1},"keel":"","rig":{"masts":0}}})",
        {R"(unknown field "spec.embed.metadata.odd")"}},
+      {R"({"spec":{"names":{"a":{"b":1},"c":2},"keel":"","rig":{"masts":0}}})", R"({"spec":{"keel":"","names":{"a":{},"c":2},"rig":{"masts":0}}})",
+       {R"(unknown field "spec.names.a.b")"}},
       // Of a value of another kind no members stay.
       {R"({"spec":{"oars":{"a":1},"keel":[{"b":1},[{"c":2}],3],"rig":{"masts":0}}})",
        R"({"spec":{"keel":[{},[{}],3],"oars":{},"rig":{"masts":0}}})",
@@ -176,12 +179,25 @@ TEST(Structural, ForgivesWhatWasWrongBefore) {
             Texts{R"(spec.crew[1].rank: Unsupported value: "lost": supported values: "mate", "cook")"});
 }
 
+// Limits of whole numbers are whole numbers, too; others are compared as they are.
+TEST(Structural, LimitsAreOfTheKindOfTheNumber) {
+  auto boat = Compiled("{type: object, properties: {a: {type: integer, maximum: 1.5}, b: {type: number, maximum: 1e21}, "
+                       "c: {type: integer, multipleOf: 1.5}, d: {type: integer, maximum: 9007199254740992}}}");
+  EXPECT_EQ(Faults(*boat, R"({"a":1,"b":2.5,"c":3,"d":9007199254740992})"),
+            (Texts{R"(<nil>: Invalid value: "": Maximum boundary value must be of type integer (default format) in a)",
+                   R"(<nil>: Invalid value: "": MultipleOf value must be of type integer (default format) in c)"}));
+  EXPECT_EQ(Faults(*boat, R"({"b":2})"), Texts{"b: Invalid value: 2: b in body should be less than or equal to -9223372036854775808"});
+  EXPECT_EQ(Faults(*boat, R"({"d":9007199254740993})"), Texts{"d: Invalid value: 9007199254740993: d in body should be less than or equal to 9007199254740992"});
+}
+
 TEST(Structural, FormatsAreChecked) {
   struct Case {
     std::string_view format, good, bad;
   };
   const Case kCases[] = {
       {"date", "2024-02-29", "2023-02-29"}, {"date-time", "2019-04-05t06:07:08.5+01:00", "2019-04-05T24:00:00Z"},
+      {"uri", "http://[fe80::1%25eth0]:80/%20?%zz", "http://[::1"}, {"uri", "fe80::1%eth0", "http://a%41/"}, {"uri", "mysql://a:1,b:2/x", "http://a:1:2"},
+      {"email", "a@b.c (me)", "a@b@c"}, {"mac", "001122334455", "00112233445"}, {"ssn", "123-45-6789", "123456789"},
       {"duration", "1h5m", "soon"}, {"duration", "22 ns", "h"}, {"ipv4", "010.0.0.1", "::1"}, {"ipv6", "fe80::1", "10.0.0.1"},
       {"cidr", "10.0.0.0/8", "10.0.0.0"}, {"mac", "01:23:45:67:89:ab", "01:23"}, {"uuid", "123E4567-e89b-12d3-a456-426614174000", "x"},
       {"uuid4", "123e4567-e89b-42d3-a456-426614174000", "123e4567-e89b-12d3-a456-426614174000"}, {"byte", "YWJj", "YWJ"},

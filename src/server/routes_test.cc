@@ -100,6 +100,8 @@ TEST_F(RoutesTest, OptionsThatDontFit) {
       {"GET", maps + "?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ", 400, not_known + "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"},
       {"GET", maps + "?watch=1&sendInitialEvents=true", 422,
        list + "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"},
+      {"GET", "/api/v1/watch/namespaces/default/configmaps/m?fieldSelector=metadata.name%3Dn", 400, "fieldSelector metadata.name doesn't match requested name"},
+      {"GET", "/api/v1/watch/namespaces/default/configmaps/m?fieldSelector=metadata.namespace%3Ddefault", 400, "fieldSelector metadata.name doesn't match requested name"},
       {"GET", maps + "?watch=1&resourceVersionMatch=x", 422,
        list + "[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, "
               "resourceVersionMatch: Unsupported value: \"x\": supported values: \"NotOlderThan\"]"},

@@ -295,6 +295,9 @@ Task<Result<http::Response>> WatchObjects(RequestContext& context) {
   CO_TRY_ASSIGN(query, ParseListQuery(context.query));
   if (!context.info.name.empty() && query.field_selector.empty()) query.field_selector = "metadata.name=" + context.info.name;
   CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
+  if (!context.info.name.empty() && selection.name() != context.info.name) {
+    co_return Fail(BadRequestError("fieldSelector metadata.name doesn't match requested name"));
+  }
   auto asked = ParseResourceVersion(query.resource_version);
   if (!asked) co_return Fail(Status(500, "", asked.error().message()));
   std::string prefix = StoragePrefix(context.storage(), context.info.ns);

@@ -242,6 +242,8 @@ class Run:
                 self.show(request, peer, ours, what)
             if what:
                 self.record(sort, case, request, peer, ours, what)
+            if reason == explained.upstream_panics.__name__:
+                break  # ours may have stored what theirs has not
             if (decided_differently(peer, ours) and not case.goes_on) or (request.operation in ('create seed', 'create definition') and peer['code'] != 201):
                 break
         for request in case.cleanup():

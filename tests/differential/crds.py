@@ -2,6 +2,7 @@
 kind that it makes, its change, and what then becomes of the objects."""
 import copy
 import random
+import threading
 import types
 import urllib.parse
 
@@ -410,6 +411,7 @@ class Definitions(cases.Case):
             yield chance.choice(steps)()
         if chance.random() < 0.7:
             yield self.redefine()
+            yield self.in_effect()
             for _ in range(chance.randint(4, 8)):
                 yield chance.choice(steps)()
         yield Request('get definition', 'GET', self.path, accept=TABLE if chance.random() < 0.3 else None)
@@ -514,6 +516,25 @@ class Definitions(cases.Case):
             query['limit'] = '2'
         return Request('list things', 'GET', self.collection + ('?' + urllib.parse.urlencode(query) if query else ''))
 
+    def mark(self):
+        """A column of all versions by which a definition that was just changed is known."""
+        self.changes = getattr(self, 'changes', 0) + 1
+        for version in self.body['spec']['versions']:
+            columns = [column for column in version.get('additionalPrinterColumns') or [] if not column['name'].startswith('Mark')]
+            version['additionalPrinterColumns'] = [*columns, {'name': f'Mark{self.changes}', 'type': 'string', 'jsonPath': '.metadata.name', 'priority': 9}]
+
+    def in_effect(self):
+        """Upstream serves a changed definition some time after it has answered its change."""
+        wait, mark = Request('', 'GET', self.collection + '?limit=1', accept=TABLE), f'"Mark{self.changes}"'
+        tries = {}  # by server: where the change was refused there is nothing to wait for
+
+        def seen(code, text):
+            server = threading.get_ident()
+            tries[server] = tries.get(server, 0) + 1
+            return code == 200 and mark in text or tries[server] > 40
+        wait.until = seen
+        return wait
+
     def redefine(self):
         """The definition with another schema: what is stored need not fit it."""
         chance = self.chance
@@ -537,4 +558,5 @@ class Definitions(cases.Case):
         for version in self.body['spec']['versions']:
             version['schema']['openAPIV3Schema'] = changed
             version.pop('selectableFields', None)
+        self.mark()
         return Request('change definition', 'PATCH', self.path, compact({'spec': {'versions': self.body['spec']['versions']}}), MERGE)

@@ -94,6 +94,8 @@ def schema_map_order(kind, answer):
         causes.sort(key=lambda cause: (cause.get('field', ''), cause.get('message', '')))
         if len(causes) > 1:
             body['message'] = '<the causes>'
+    if kind == 'CustomResourceDefinition' and any('unrecognized format' in warning for warning in answer['warnings']):
+        answer['warnings'].sort()
 
 
 def rules_of_a_user(_, answer):

@@ -118,10 +118,10 @@ TEST_F(DefinitionTest, DefaultsAreCheckedAgainstTheStructuralForm) {
 }
 
 TEST_F(DefinitionTest, RulesOfAllDefaultsHaveOneBudget) {
-  const std::string rules = "x-kubernetes-validations: [{rule: 'self.all(x, self.all(y, self.all(z, x + y + z < 5)))'}]";
-  std::string zeros = "0";
-  for (int i = 0; i < 127; ++i) zeros += ", 0";
-  std::string part = "{type: array, maxItems: 128, items: {type: integer}, " + rules + ", default: [" + zeros + "]}";
+  const std::string rule = "{rule: 'self.all(x, self.all(y, self.all(z, x + y + z < 5)))'}";
+  std::string rules = rule, zeros = "0";
+  for (int i = 0; i < 39; ++i) rules += ", " + rule, zeros += ", 0";
+  std::string part = "{type: array, maxItems: 40, items: {type: integer}, x-kubernetes-validations: [" + rules + "], default: [" + zeros + "]}";
   size_t spent = 0;
   for (const std::string& fault : FaultsOfSchema("{type: object, properties: {a: " + part + ", b: " + part + "}}")) {
     if (fault.find("running out of cost budget") != fault.npos) ++spent;
@@ -163,11 +163,12 @@ TEST_F(DefinitionTest, AVersionThatIsNamedTwiceIsStoredOnce) {
 }
 
 TEST_F(DefinitionTest, SchemasAreShownAsGoHasThem) {
-  Texts faults = Create(kDefinition, "spec: {versions: [{name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, "
+  Texts faults = Create(kDefinition, "spec: {versions: [{name: v1, served: true, storage: false, additionalPrinterColumns: [{name: A, type: string, jsonPath: .a}], "
+                                     "schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, "
                                      "storage: false, schema: {openAPIV3Schema: {type: object, properties: {a: {type: object, additionalProperties: {type: array, "
                                      "items: {x-kubernetes-int-or-string: true}}}}}}}]}").faults;
   ASSERT_EQ(faults.size(), 2u);
-  for (std::string_view part : {R"("OpenAPIV3Schema":{"ID":"","Schema":"","Ref":null,"Description":"","Type":"object","Nullable":false,)",
+  for (std::string_view part : {R"("Priority":0,"JSONPath":".a"}])", R"("OpenAPIV3Schema":{"ID":"","Schema":"","Ref":null,"Description":"","Type":"object","Nullable":false,)",
                                 R"("AdditionalProperties":{"Allows":true,"Schema":{"ID":)", R"("Items":{"Schema":{"ID":)", R"("JSONSchemas":null})",
                                 R"("XEmbeddedResource":false,"XIntOrString":true,"XListMapKeys":null)"}) {
     EXPECT_NE(faults[0].find(part), std::string::npos) << part << " in " << faults[0];
