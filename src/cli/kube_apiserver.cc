@@ -89,7 +89,8 @@ class KubeApiserver : public Serving {
     return text;
   }
 
-  // The pair that the flags name or that lies in --cert-dir; where there is none, one of our own, which is not kept.
+  // The pair that the flags name or that lies in --cert-dir; where there is none, one of our own. It is left in --cert-dir, as
+  // kube-apiserver does, so that whoever gave the folder can know the server by it.
   Result<void> LoadCertificates(const std::string& host) {
     TRY_ASSIGN(tls_.client_ca, Read("client-ca-file"));
     std::string directory = flags_.Get("cert-dir", "/var/run/kubernetes");
@@ -110,7 +111,10 @@ class KubeApiserver : public Serving {
     tls_.certificate = pki.server.certificate;
     tls_.private_key = pki.server.private_key;
     authority_ = pki.authority.certificate;
-    return {};
+    if (!flags_.Has("cert-dir")) return {};
+    TRY(MakeDirectories(directory, 0755));
+    TRY(WriteFileAtomically(key, pki.server.private_key));
+    return WriteFileAtomically(certificate, pki.server.certificate + pki.authority.certificate, 0644);
   }
 
   Result<server::audit::AuditOptions> ReadAudit() const {

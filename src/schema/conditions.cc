@@ -1,3 +1,4 @@
+#include "homeostat/schema/member_field.h"
 #include "homeostat/schema/conditions.h"
 
 #include <algorithm>
@@ -100,12 +101,12 @@ struct Before {
 };
 
 // in_old: looks in the old object.
-Before BeforeMember(const Before& before, const Value& value, std::string_view name, object::MemberLookup& in_old) {
-  if (!before.known() || !before.old.IsObject() || !value.IsObject()) return {};
+Before BeforeMember(const Before& before, const Member& member, object::MemberLookup& in_old) {
+  if (!before.known() || !before.old.IsObject()) return {};
   const Type& type = internal::ObjectType(*before.shape);
-  const Field* field = type.form == Form::kStruct ? type.FindField(name) : nullptr;
+  const Field* field = type.form == Form::kStruct ? FieldOfMember(type, member) : nullptr;
   const Type* shape = field != nullptr ? field->type : type.element;
-  const Member* old = in_old.Find(name);
+  const Member* old = in_old.Find(member.name());
   return shape == nullptr || old == nullptr ? Before{} : Before{shape, old->value};
 }
 
@@ -130,7 +131,12 @@ class OldItems {
   std::string KeyOf(const Value& item) const {
     std::string key;
     for (std::string_view name : before_.shape->list_map_keys) {
-      key += object::JsonText(item.Get(name));
+      Value value = item.Get(name);
+      if (value.IsString()) {  // with its length before it, so that no two look the same
+        key.append(std::to_string(value.AsString().size())).append(1, ':').append(value.AsString());
+      } else {
+        key += object::JsonText(value);
+      }
       key += ',';
     }
     return key;
@@ -361,7 +367,9 @@ class Checker {
     std::string_view format = (integer || real) && IsKnownFormat(integer ? "integer" : "number", condition.format) ? condition.format : std::string_view();
     bool fits = true;
     if (integer) {
-      fits = number.IsInt() || (number.AsDouble() == std::floor(number.AsDouble()) && WholeOf(number.AsDouble()) == number.AsDouble());
+      // The least of integers is printed with zeros at its end, and so is less than the least.
+      const auto whole = static_cast<double>(WholeOf(number.AsDouble()));
+      fits = number.IsInt() || (whole == number.AsDouble() && whole > -9223372036854775808.0);
       if (format == "int32") fits = fits && number.AsDouble() >= -2147483648.0 && number.AsDouble() <= 2147483647.0;
     } else if (format == "float") {
       fits = std::abs(number.AsDouble()) <= std::numeric_limits<float>::max();
@@ -466,7 +474,7 @@ class Checker {
       if (member == nullptr) continue;
       Frame here{.parent = &frame, .name = property.name, .step = Frame::Step::kProperty};
       bool meta = frame.step == Frame::Step::kRoot && (property.name == "kind" || property.name == "apiVersion");
-      outcome.Merge(Run(*property.condition, member->value, here, meta ? Before{} : BeforeMember(before, object, property.name, in_old)));
+      outcome.Merge(Run(*property.condition, member->value, here, meta ? Before{} : BeforeMember(before, *member, in_old)));
     }
     for (std::string_view name : condition.required) {
       if (object.Find(name) != nullptr) continue;
@@ -489,7 +497,7 @@ class Checker {
         continue;
       }
       Frame here{.parent = &frame, .name = member.name(), .step = Frame::Step::kFurther};
-      outcome.Merge(Run(*condition.additional, member.value, here, BeforeMember(before, value, member.name(), in_old)));
+      outcome.Merge(Run(*condition.additional, member.value, here, BeforeMember(before, member, in_old)));
     }
   }
 

@@ -47,6 +47,20 @@ bool IsSameTree(const Value& a, const Value& b) {
   return object::Equal(a, b);
 }
 
+// Looks up the fields of one struct, in order of their indexes.
+class InOrder {
+ public:
+  explicit InOrder(const Value& value) : members_(value.members()) {}
+  Value Field(uint16_t index) {
+    while (next_ < members_.size() && members_[next_].field < index) ++next_;
+    return next_ < members_.size() && members_[next_].field == index ? members_[next_].value : Value();
+  }
+
+ private:
+  std::span<const Member> members_;
+  size_t next_ = 0;
+};
+
 // Sets defaults in one tree.
 class Walk {
  public:
@@ -69,9 +83,10 @@ class Walk {
     value = SetMissing(plan, value);
     for (DefaultHook hook : plan.hooks) value = hook(arena_, value);
     std::optional<object::ObjectBuilder> changed;
+    InOrder fields(value);
     for (const FieldPlan& field : plan.fields) {
       if (field.below == nullptr) continue;
-      Value old = value.Field(field.index);
+      Value old = fields.Field(field.index);
       if (!old && !field.walk_absent) continue;
       Value now = Apply(*field.below, old ? old : Value::EmptyObject());
       if (old ? IsSameTree(old, now) : now.empty()) continue;
@@ -84,8 +99,9 @@ class Walk {
 
   Value SetMissing(const Plan& plan, const Value& value) {
     std::optional<object::ObjectBuilder> changed;
+    InOrder fields(value);
     for (const FieldPlan& field : plan.fields) {
-      if (field.default_value.IsAbsent() || !value.Field(field.index).IsAbsent()) continue;
+      if (field.default_value.IsAbsent() || !fields.Field(field.index).IsAbsent()) continue;
       if (!changed) changed.emplace(arena_, value);
       changed->SetField(field.index, field.field->name, field.default_value);
     }

@@ -212,7 +212,7 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
     }
     auto record = RecordClaims(context, claims.get(), options, ready);
     auto recorded = co_await std::move(record);
-    Result<Answer> stored = Fail(InternalError("not stored"));
+    Result<Answer> stored;
     if (recorded) {
       auto store = StoreNew(context, ready, MakeWriteInfo(context, options.field_manager), options.dry_run);
       stored = co_await std::move(store);

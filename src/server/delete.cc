@@ -38,6 +38,7 @@ struct DeletePlan {
 struct DeleteOutcome {
   object::DocumentPtr document;
   Value object;              // the last state
+  uint64_t revision = 0;     // of the removal; 0 where there was none
   bool removed = false;      // false: marked, or on its way already
   bool pending = false;      // it was on its way already
 };
@@ -225,8 +226,9 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
   outcome.removed = true;
   if (options.dry_run) co_return outcome;
   auto remove = StoreRemoval(context, context.storage(), *entry, MakeWriteInfo(context, ""));
-  CO_TRY_ASSIGN(bool gone, co_await std::move(remove));
-  if (!gone) co_return std::optional<DeleteOutcome>();
+  CO_TRY_ASSIGN(std::optional<uint64_t> removal, co_await std::move(remove));
+  if (!removal) co_return std::optional<DeleteOutcome>();
+  outcome.revision = *removal;
   auto release = context.parts.allocations.Release(context, *context.resource->behaviour, outcome.object);
   CO_TRY(co_await std::move(release));
   co_return outcome;
@@ -325,6 +327,12 @@ Task<Result<http::Response>> DeleteObject(RequestContext& context) {
   // A client that asked for cascading the old way learns that it is not over.
   int code = !outcome.removed && options.orphan_dependents && !*options.orphan_dependents ? 202 : 200;
   if (!shows_object) co_return EncodeSuccess(DetailsOf(context, outcome.object), code, context.output);
+  if (outcome.revision != 0) {
+    // What is gone is shown as of the revision at which it went.
+    outcome.object = SetMetadata(context.arena(), *context.storage().type, outcome.object, "resourceVersion",
+                                 Value::String(context.arena(), std::to_string(outcome.revision)));
+    outcome.document = context.work;
+  }
   co_return EncodeAnswer(context, Answer{code, outcome.document, outcome.object, &context.storage(), nullptr});
 }
 

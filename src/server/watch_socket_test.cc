@@ -134,6 +134,17 @@ TEST_F(WatchSocketTest, ABookmarkEndsWhatIsThereAlready) {
   }
 }
 
+TEST_F(WatchSocketTest, EventsAreNoLists) {
+  Ask("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"a","labels":{"x":"y"}}})");
+  http::Response response = Open("&timeoutSeconds=50&labelSelector=x%3Dy",
+                                 {{"Origin", "https://x"}, {"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}});
+  Peer peer(*runtime);
+  MonotonicTime start = runtime->Now();
+  Run(response, peer, [&] { return ended_; });
+  EXPECT_LT(runtime->Now() - start, 1s);
+  EXPECT_TRUE(peer.messages.empty());
+}
+
 TEST_F(WatchSocketTest, ClosesWhenItsTimeIsOver) {
   http::Response response = Open("&timeoutSeconds=5&labelSelector=none", {{"Origin", "https://x"}});
   Peer peer(*runtime);

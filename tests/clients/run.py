@@ -16,7 +16,7 @@ import shutil
 import sys
 import time
 
-from suites import HERE, GoSuite, MavenSuite, file_name
+from suites import HERE, GoSuite, MavenSuite, PythonSuite, file_name
 
 
 def rows(name):
@@ -91,7 +91,7 @@ def main():
     passed = failed = 0
     for name, kind, source, changes, packages in chosen(options.wanted):
         try:
-            suite = {'go': GoSuite, 'maven': MavenSuite}[kind](options, name, source, changes, packages)
+            suite = {'go': GoSuite, 'maven': MavenSuite, 'python': PythonSuite}[kind](options, name, source, changes, packages)
         except OSError as error:
             print(f'skipped: {name}: {error}', flush=True)
             continue

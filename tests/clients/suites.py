@@ -1,4 +1,4 @@
-"""Where a suite's tests come from and how one package of them is run: Go modules, and Maven projects of this folder.
+"""Where a suite's tests come from and how one package of them is run: Go modules, and Maven projects and Python tests of this folder.
 
 Each class has `packages`, prepare(package) before the time is taken, run(package, folder), which gives an exit code, and
 results(package, folder): {test: (state, message)} with states PASS, FAIL and SKIP. OSError: it can't be had or built.
@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import xml.etree.ElementTree
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -120,6 +121,17 @@ def message_of(case):
     return ''
 
 
+def cases_of(report):
+    """{test: (state, message)} of a JUnit report."""
+    found = {}
+    for case in xml.etree.ElementTree.parse(report).iter('testcase'):
+        failed = case.find('failure') is not None or case.find('error') is not None
+        # A test that passed may fail once more in the end of what it stood on.
+        if failed or case.get('name') not in found:
+            found[case.get('name')] = ('FAIL' if failed else 'SKIP' if case.find('skipped') is not None else 'PASS', message_of(case))
+    return found
+
+
 class MavenSuite:
     """A Maven project of this folder whose tests use fabric8's kube-api-test, which looks for the programs in a folder of its own."""
 
@@ -151,8 +163,49 @@ class MavenSuite:
     def results(self, package, folder):
         found = {}
         for report in (self.source / 'target' / 'surefire-reports').glob('*.xml'):
-            for case in xml.etree.ElementTree.parse(report).iter('testcase'):
-                message = message_of(case)
-                failed = case.find('failure') is not None or case.find('error') is not None
-                found[case.get('name')] = ('FAIL' if failed else 'SKIP' if case.find('skipped') is not None else 'PASS', message)
+            found |= cases_of(report)
         return found
+
+
+class PythonSuite:
+    """Tests of a folder here, with what its requirements.txt says in an environment of their own; `programs` are Go programs that they call."""
+
+    def __init__(self, options, name, project, programs, packages):
+        self.options, self.packages, self.programs = options, packages, programs
+        self.folder, self.source = options.work / name, HERE / project
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.environment = options.work / f'{project}-environment'
+        stamp, wanted = self.environment / 'complete', (self.source / 'requirements.txt').read_text()
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        shutil.rmtree(self.environment, ignore_errors=True)
+        self.call(sys.executable, '-m', 'venv', str(self.environment))
+        self.call(str(self.environment / 'bin' / 'pip'), 'install', '-q', '--disable-pip-version-check', '-r', str(self.source / 'requirements.txt'))
+        stamp.write_text(wanted)
+
+    def call(self, *command, **env):
+        done = subprocess.run(command, env=dict(os.environ, **env), capture_output=True, text=True)
+        if done.returncode:
+            raise OSError(f'{" ".join(command)}: {done.stderr.strip()[-2000:]}')
+
+    def prepare(self, package):
+        stamp, wanted = self.folder / 'programs' / 'complete', ' '.join(self.programs)
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        for program in self.programs:
+            self.call(self.options.go, 'install', program, GOBIN=str(self.folder / 'programs'), GOFLAGS='-buildvcs=false')
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(wanted)
+
+    def run(self, package, folder):
+        command = [self.environment / 'bin' / 'pytest', '-q', '-p', 'no:cacheprovider', f'--junit-xml={folder / "report.xml"}', f'--basetemp={folder / "scratch"}',
+                   self.source / f'{package}.py']
+        if self.options.test:
+            command += ['-k', self.options.test]
+        env = dict(os.environ, KUBEBUILDER_ASSETS=str(self.options.assets), PYTHONDONTWRITEBYTECODE='1',
+                   PATH=f'{self.folder / "programs"}:{os.environ["PATH"]}')
+        return run_limited(command, self.options.limit, folder / 'log', cwd=self.source, env=env)
+
+    def results(self, package, folder):
+        report = folder / 'report.xml'
+        return cases_of(report) if report.exists() else {}

@@ -44,7 +44,7 @@ class Case:
         self.seed_index = self.chance.randrange(len(seeds['objects']))
         self.shared = seeds.get('shared', False)
         if self.shared:
-            self.name = shared_name(self.resource, self.seed_index)
+            self.name = shared_name(self.resource, self.seed_index, namespace)
         else:
             self.name = seeds['names'][number % len(seeds['names'])] if 'names' in seeds else f'{namespace}-{number}'
         self.object = seed_object(self.resource, self.seed_index, self.name, namespace)
@@ -340,8 +340,9 @@ class Walk(Case):
         yield Request('get after delete', 'GET', self.path)
 
 
-def shared_name(resource, index):
-    return f'shared-{resource.plural}-{index}'[:60]
+def shared_name(resource, index, namespace):
+    """Of the run alone: others may be going on."""
+    return f'{namespace}-s-{resource.plural}-{index}'[:60]
 
 
 def seed_object(resource, index, name, namespace):

@@ -36,6 +36,7 @@ class Clients(cases.Case):
             ways += ['scales', 'scales']
         yield from getattr(self, 'by_' + chance.choice(ways))()
         yield Request('get', 'GET', self.path)
+        yield Request('get table', 'GET', self.path + '?includeObject=None', accept=cases.TABLE)
 
     # What is written.
 

@@ -11,7 +11,6 @@ BACKGROUND_COLUMNS = {'Available', 'MissingPL'}
 SERVICE_ADDRESS = re.compile(r'10\.96\.\d+\.\d+')
 TYPE_NAME = re.compile(r'selfType\d+')
 MAP_ENTRY = re.compile(r'\[[^\]]*[^\]\d][^\]]*\]')
-REFUSING_POLICY = re.compile(r"ValidatingAdmissionPolicy '([^']*)' (?:with binding '[^']*' )?denied request")
 TYPED_FAULTS = re.compile(r'^(failed to create typed (?:patch|live) object .*?|failed to create manager for existing fields: .*? to smd typed): (?:errors:\n)?(.*)$', re.DOTALL)
 
 
@@ -175,10 +174,11 @@ def may_end_early(request):
     return request.method == 'GET' and 'watch=' in request.path and 'timeoutSeconds=1' in request.path
 
 
-def policy_that_refuses_first(_, peer, ours):
-    """Several policies refuse: upstream goes through them in a map's order, and the first has the word and the code."""
-    named = [REFUSING_POLICY.search(str(side['body'].get('message', ''))) if isinstance(side['body'], dict) else None for side in (peer, ours)]
-    return all(named) and named[0][1] != named[1][1]
+def without_effect(request, peer, ours):
+    """Whether the peer may be asked again. What it then answers at times, in the order of a map of its own, is right as well: the
+    only proof of chance that needs no rule."""
+    refused = peer['code'] >= 400 and ours['code'] >= 400
+    return refused and not callable(request.body) or request.method == 'GET' and 'watch' not in request.path
 
 
 RULES = [background_status, go_map_order, second_of_writing, given_addresses, rules_of_a_user, names_of_types, schema_map_order, versions_in_texts]
@@ -188,7 +188,7 @@ def both(kind, request, peer, ours):
     """The two answers without what is explained, and the name of the rule that made them equal, if any did."""
     if peer == ours:
         return peer, ours, None
-    for rule in (upstream_panics, directives_in_map_order, policy_that_refuses_first):
+    for rule in (upstream_panics, directives_in_map_order):
         if rule(request, peer, ours):
             return ours, ours, rule.__name__
     peer, ours = copy.deepcopy(peer), copy.deepcopy(ours)

@@ -29,10 +29,10 @@ def sweep(connections, known, namespace):
             collection = resource.path('')
             for item in ask('GET', collection).get('items') or []:
                 found = item['metadata']['name']
-                if ours(found, namespace) or found.startswith(f'shared-{resource.plural}-'):
+                if ours(found, namespace) or f'.{namespace}-s-' in found:
                     gone(collection, found)
     spaces = [item['metadata']['name'] for item in ask('GET', '/api/v1/namespaces').get('items') or []]
-    for space in (found for found in spaces if ours(found, namespace) or found.startswith('shared-namespaces-')):
+    for space in (found for found in spaces if ours(found, namespace)):
         for resource in known.values():
             if resource.namespaced:
                 collection = resource.path(space)

@@ -55,6 +55,16 @@ check_objects() {
   contains "$(client get --raw /.well-known/openid-configuration)" "\"jwks_uri\":\"https://127.0.0.1:$port/openid/v1/jwks\""
   same "$(cut -d. -f2 <<<"$token" | tr '_-' '/+' | base64 -d 2>/dev/null | grep -o '"iss":"[^"]*"')" "\"iss\":\"https://127.0.0.1:$port/\""
 }
+# Without a certificate the server makes one and leaves it in the folder, where a client finds it.
+check_own_certificate() {
+  local made=$folder/made; mkdir "$made"
+  "$assets/kube-apiserver" --authorization-mode=RBAC --bind-address=127.0.0.1 "--cert-dir=$made" "--secure-port=$port" 2>>"$folder/log" &
+  local own=$! passed=0
+  eventually 10 curl -s --cacert "$made/apiserver.crt" "https://127.0.0.1:$port/healthz" || passed=1
+  same "$(stat -c %a "$made/apiserver.key")" 600 || passed=1
+  kill "$own"; wait "$own" || true
+  return "$passed"
+}
 # With the two controllers that are there when asked for, which know custom kinds as well.
 gone() { same "$(client get "$@" --ignore-not-found -o name || echo "no answer")" ""; }
 check_controllers() {
@@ -107,4 +117,6 @@ HOMEOSTAT_CONTROLLERS=namespace,gc "$assets/kube-apiserver" $(server_flags) >>"$
 eventually 10 healthy
 check controllers
 kill -TERM "$server"
+eventually 10 is_gone "$server"
+check own_certificate
 finish

@@ -30,12 +30,16 @@ class JsonOutput {
     at_ += text.size();
   }
   // "name": for a name that needs no escapes, with a comma before it unless first.
-  void PlainKey(std::string_view name, bool first) {
-    Room(name.size() + 4);
+  void PlainKey(std::string_view name, bool first) { PlainKey("", name, first); }
+  // "prefixname":
+  void PlainKey(std::string_view prefix, std::string_view name, bool first) {
+    Room(prefix.size() + name.size() + 4);
     if (!first) *at_++ = ',';
     *at_++ = '"';
-    std::memcpy(at_, name.data(), name.size());
-    at_ += name.size();
+    for (std::string_view part : {prefix, name}) {
+      if (!part.empty()) std::memcpy(at_, part.data(), part.size());
+      at_ += part.size();
+    }
     *at_++ = '"';
     *at_++ = ':';
   }
@@ -51,10 +55,15 @@ class JsonOutput {
   void Base64(std::string_view octets);
   void Int(int64_t value);
   void Double(double value);
-  // Any tree as it is.
-  void Untyped(const Value& value, bool sort_names);
+  // Any tree as it is. Numbers that JSON has no way to write are null.
+  void Untyped(const Value& value, bool sort_names) { Tree(value, sort_names, kDepth); }
 
  private:
+  // How deep lists and objects are gone into on the stack: more than anyone has made by hand.
+  static constexpr int kDepth = 200;
+  void Tree(const Value& value, bool sort_names, int depth);
+  void Members(const Value& object, bool sort_names, int depth);
+
   static constexpr size_t kStep = 512;
 
   void Open(size_t room) {

@@ -163,7 +163,8 @@ void CheckMandatory(object::Arena& arena, const schema::Type& type, const Value&
   Value spec = object.Get("spec"), compared = spec;
   if (!free.empty()) compared = Edited(arena, type, spec, [&](Edit& edit) { edit.Set(free, Value()); });
   schema::ConformReport report;
-  auto wanted = object::ParseJson(arena, found->spec).and_then([&](Value json) { return schema::Conform(arena, json, type, report); });
+  auto parsed = object::ParseJson(arena, found->spec);
+  auto wanted = schema::Conform(arena, parsed ? *parsed : Value(), type, report);
   if (wanted && schema::IsEqual(type, compared, *wanted)) return;
   errors.Invalid(FieldPath("spec"), InternalValue(type, spec),
                  "spec of '" + std::string(name) + "' " + (free.empty() ? "" : "except the 'spec." + std::string(free) + "' field ") +
