@@ -4,6 +4,7 @@
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "server/change.h"
 #include "server/encode.h"
 #include "server/metadata.h"
 #include "server/options.h"
@@ -196,7 +197,7 @@ Task<Result<http::Response>> GetObject(RequestContext& context) {
     auto wait = context.parts.cache.WaitFor(*revision, kFreshnessWait);
     CO_TRY(co_await std::move(wait));
   }
-  CO_TRY(CheckKeyName(context.info.name));
+  CO_TRY(CheckKey(context, context.info.name));
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
   if (!entry) co_return Fail(context.NotFound(context.info.name));
   if (context.resource->conversion != nullptr) {

@@ -330,7 +330,7 @@ def main():
 
 
 def run(peer, ours, options):
-    namespace = space.name(options.seed)
+    namespace = space.name(options.seed, alone=options.case is not None)
     sides = [Side(peer, namespace), Side(ours, namespace)]
     known = schemas.load(sides[0].get)
     seeds = all_seeds()
