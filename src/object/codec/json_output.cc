@@ -90,6 +90,21 @@ bool CopyPlain(std::string_view text, char* out) {
 }
 #endif
 
+// Of a text in which nothing but quotes and backslashes needs an escape, as in the keys of managed fields; the end of what was written,
+// or null for others. There must be room for two octets for each and two more.
+char* WithQuotesEscaped(std::string_view text, char* out) {
+  *out++ = '"';
+  for (char c : text) {
+    if (!kPlain[static_cast<uint8_t>(c)]) {
+      if (c != '"' && c != '\\') return nullptr;
+      *out++ = '\\';
+    }
+    *out++ = c;
+  }
+  *out++ = '"';
+  return out;
+}
+
 }  // namespace
 
 bool JsonOutput::IsPlain(std::string_view text) {
@@ -107,6 +122,11 @@ void JsonOutput::String(std::string_view text) {
     *at_ = '"';
     at_ += text.size() + 1;
     *at_++ = '"';
+    return;
+  }
+  Room(2 * text.size() + 2);
+  if (char* end = WithQuotesEscaped(text, at_)) {
+    at_ = end;
     return;
   }
   Trim();
