@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "homeostat/api/registry.h"
+#include "homeostat/schema/json_encoder.h"
+#include "homeostat/schema/protobuf.h"
 
 namespace homeostat::api {
 namespace {
@@ -166,6 +168,23 @@ TEST(Tables, IndexesAreSortedAndComplete) {
       auto outer = [](const Field& field) { return field.inline_number != 0 ? field.inline_number : field.number; };
       EXPECT_LE(outer(before), outer(after));
     }
+  }
+}
+
+// The masks leave nothing out that a look at every field finds.
+TEST(Tables, MasksOfAbsentFields) {
+  for (const Type* type : AllTypes()) {
+    if (type->form != Form::kStruct) continue;
+    SCOPED_TRACE(type->name);
+    Type unknown = *type;
+    unknown.absent_in_json = unknown.absent_on_wire = ~uint64_t{0};
+    std::string masked, whole;
+    schema::EncodeJson(*type, object::Value::EmptyObject(), masked);
+    schema::EncodeJson(unknown, object::Value::EmptyObject(), whole);
+    EXPECT_EQ(masked, whole);
+    EXPECT_EQ(schema::EncodeProtobuf(*type, object::Value::EmptyObject()), schema::EncodeProtobuf(unknown, object::Value::EmptyObject()));
+    uint64_t known = type->fields.size() < 64 ? (uint64_t{1} << type->fields.size()) - 1 : ~uint64_t{0};
+    if (!type->fields.empty() && type->fields.size() < 64) EXPECT_EQ((type->absent_in_json | type->absent_on_wire) & ~known, 0u);
   }
 }
 

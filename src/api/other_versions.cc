@@ -47,6 +47,7 @@ constexpr OldVersion kOldVersions[] = {
     {"flowcontrol.apiserver.k8s.io", "v1beta1", "flowcontrol.apiserver.k8s.io", " FlowSchema PriorityLevelConfiguration "},
     {"flowcontrol.apiserver.k8s.io", "v1beta2", "flowcontrol.apiserver.k8s.io", " FlowSchema PriorityLevelConfiguration "},
     {"flowcontrol.apiserver.k8s.io", "v1beta3", "flowcontrol.apiserver.k8s.io", " FlowSchema PriorityLevelConfiguration "},
+    {"imagepolicy.k8s.io", "v1alpha1", "imagepolicy.k8s.io", " ImageReview "},
     {"networking.k8s.io", "v1beta1", "networking.k8s.io", " Ingress IngressClass IPAddress ServiceCIDR "},
     {"node.k8s.io", "v1alpha1", "node.k8s.io", " RuntimeClass "},
     {"node.k8s.io", "v1beta1", "node.k8s.io", " RuntimeClass "},
@@ -105,6 +106,7 @@ const schema::Type* Changed(MadeTypes& made, const schema::Type& type, std::stri
   copy.type.by_number = copy.by_number;
   copy.type.by_name = copy.by_name;
   copy.type.fields = fields;
+  copy.type.absent_in_json = copy.type.absent_on_wire = ~uint64_t{0};
   return &copy.type;
 }
 
@@ -150,6 +152,12 @@ const schema::Type* OldIngress() {
 }
 
 }  // namespace
+
+bool IsGroupVersion(std::string_view group, std::string_view version) {
+  auto is_old = [&](const OldVersion& old) { return old.group == group && old.version == version; };
+  auto is_of = [&](const schema::Kind* kind) { return kind->gvk.group == group && kind->gvk.version == version; };
+  return std::ranges::any_of(AllKinds(), is_of) || std::ranges::any_of(kOldVersions, is_old);
+}
 
 bool IsOldKind(std::string_view group, std::string_view version, std::string_view kind) {
   if (kind.ends_with("List")) kind.remove_suffix(4);

@@ -288,8 +288,7 @@ Result<std::optional<User>> CertificateAuthenticator::Authenticate(const http::R
   User user;
   user.name = certificate->common_name;
   user.groups = certificate->organizations;
-  std::string digest = LowerCase(Sha256Hex(certificate->der));
-  user.extra.push_back({"authentication.kubernetes.io/credential-id", {"X509SHA256=" + digest}});
+  user.extra.push_back({"authentication.kubernetes.io/credential-id", {"X509SHA256=" + certificate->sha256}});
   return std::optional<User>(std::move(user));
 }
 

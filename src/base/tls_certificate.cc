@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "base/internal/tls.h"
+#include "homeostat/base/hash.h"
+#include "homeostat/base/text.h"
 
 namespace homeostat::base_internal {
 namespace {
@@ -115,6 +117,7 @@ PeerCertificate CertificatePolicy::Judge(X509* certificate, STACK_OF(X509) * int
   PeerCertificate out;
   ReadSubject(certificate, out);
   out.der = DerOf(certificate);
+  out.sha256 = LowerCase(Sha256Hex(out.der));
   out.not_before = TimeOf(X509_get0_notBefore(certificate));
   out.not_after = TimeOf(X509_get0_notAfter(certificate));
 

@@ -63,6 +63,11 @@ const BIO_METHOD* WireMethod() {
   return method;
 }
 
+// So that what OpenSSL says of the next call is of that call. Looking is cheaper than clearing.
+void ForgetErrors() {
+  if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 bool IsAddress(const std::string& name) {
   ASN1_OCTET_STRING* address = a2i_IPADDRESS(name.c_str());
   bool is = address != nullptr;
@@ -113,6 +118,10 @@ class TlsStream final : public Stream {
   Task<Result<void>> Flush();
   Status HandshakeFailure();
   Result<void> Encrypt(std::string_view bytes);
+  // Whether OpenSSL has nothing left to give of what has arrived, as far as it can tell without being asked to decrypt.
+  bool IsDry() const {
+    return wire_.arrived.empty() && !wire_.ended && SSL_has_pending(ssl_.get()) == 0 && SSL_get_shutdown(ssl_.get()) == 0;
+  }
   // Decrypts what has arrived; 0 with SSL_get_error in `outcome` if there is nothing.
   size_t Decrypt(std::span<char> buffer, int& outcome);
   void SendNow() {
@@ -137,6 +146,7 @@ class TlsStream final : public Stream {
   std::string protocol_;
   std::unique_ptr<char[]> input_;
   size_t input_size_ = 0;
+  bool dry_ = false;      // what has arrived was decrypted, and no more has since
   bool filled_ = false;   // the last read from below filled the buffer
   bool shaken_ = false;
   bool writing_ = false;  // until a Write has ended well: one that was abandoned has torn a record
@@ -156,6 +166,7 @@ Task<Result<void>> TlsStream::Receive() {
   wire_.arrived = std::string_view(input_.get(), count);
   wire_.ended = count == 0;
   filled_ = count == input_size_;
+  dry_ = false;
   co_return Result<void>();
 }
 
@@ -215,13 +226,14 @@ Task<Result<void>> TlsStream::Handshake() {
 
 size_t TlsStream::Decrypt(std::span<char> buffer, int& outcome) {
   size_t have = 0;
-  outcome = SSL_ERROR_NONE;
-  while (have < buffer.size()) {
+  outcome = dry_ ? SSL_ERROR_WANT_READ : SSL_ERROR_NONE;
+  while (!dry_ && have < buffer.size()) {
     size_t got = 0;
-    ERR_clear_error();
+    ForgetErrors();
     int result = SSL_read_ex(ssl_.get(), buffer.data() + have, buffer.size() - have, &got);
     if (result == 1) {
       have += got;
+      dry_ = IsDry();
       continue;
     }
     // What was decrypted before a fault is delivered; the next call meets the fault again.
@@ -256,7 +268,7 @@ Task<Result<size_t>> TlsStream::Read(std::span<char> buffer) {
 }
 
 Result<void> TlsStream::Encrypt(std::string_view bytes) {
-  ERR_clear_error();
+  ForgetErrors();
   size_t written = 0;
   if (SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &written) == 1) return {};
   broken_ = true;

@@ -216,7 +216,6 @@ object::DocumentPtr StatefulPod(const StatefulView& view, int32_t ordinal) {
   StatefulSet set = view.Set();
   const StatefulRevision& revision = IsBeforeUpdate(set, ordinal) ? view.current : view.update;
   PodBuilder pod = PodFromTemplate(PodTemplateSpec(revision.tmpl.value), StatefulSet::SchemaKind(), set.Raw());
-  pod.mutable_metadata().clear_generate_name();
   SetIdentity(pod, set, ordinal);
   pod.mutable_metadata().set_labels(kRevisionHashLabel, revision.name);
   pod.mutable_spec().set_hostname(PodName(set, ordinal)).set_subdomain(set.spec().service_name());

@@ -97,7 +97,7 @@ TEST(StatefulPlanTest, APodHasItsNamePlaceAndRevision) {
   auto document = StatefulPod(view, 1);
   Pod pod(document->root());
   EXPECT_EQ(pod.metadata().name(), "web-1");
-  EXPECT_TRUE(pod.metadata().generate_name().empty());
+  EXPECT_EQ(pod.metadata().generate_name(), "web-");
   EXPECT_EQ(pod.metadata().labels().Get("statefulset.kubernetes.io/pod-name"), "web-1");
   EXPECT_EQ(pod.metadata().labels().Get("apps.kubernetes.io/pod-index"), "1");
   EXPECT_EQ(pod.metadata().labels().Get("controller-revision-hash"), "web-b");

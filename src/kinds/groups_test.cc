@@ -91,6 +91,13 @@ TEST(GroupBehaviours, RefuseWithUpstreamsWords) {
        R"({"spec":{"policyName":"p","validationActions":["Deny","Deny"]}})", "", "spec.validationActions[1]: Duplicate value: \"Deny\""},
       {"flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration", R"({"metadata":{"name":"a"},"spec":{"type":"Limited"}})", "",
        "spec.limited: Required value: must not be empty when type is Limited"},
+      {"flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration",
+       R"({"metadata":{"name":"exempt"},"spec":{"type":"Exempt","exempt":{"nominalConcurrencyShares":5,"lendablePercent":50}}})", "", ""},
+      {"flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration",
+       R"({"metadata":{"name":"catch-all"},"spec":{"type":"Limited",
+           "limited":{"nominalConcurrencyShares":6,"lendablePercent":0,"limitResponse":{"type":"Reject"}}}})", "",
+       "spec: Invalid value: {\"Type\":\"Limited\",\"Limited\":{\"NominalConcurrencyShares\":6,\"LimitResponse\":{\"Type\":\"Reject\",\"Queuing\":null},"
+       "\"LendablePercent\":0,\"BorrowingLimitPercent\":null},\"Exempt\":null}: spec of 'catch-all' must equal the fixed value"},
       {"certificates.k8s.io", "v1", "CertificateSigningRequest",
        R"({"spec":{"request":"AA==","signerName":"a.b/c","usages":["client auth"]}})", "",
        "spec.request: Invalid value: \"AA==\": PEM block type must be CERTIFICATE REQUEST"},
@@ -135,6 +142,41 @@ TEST(GroupBehaviours, AutoscalersSurviveConversion) {
             R"([{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"5"}}])");
   Value back = behaviour.convert(fixture.arena, old, v1, v2);
   EXPECT_TRUE(object::Equal(back, object)) << object::JsonText(back);
+}
+
+TEST(GroupBehaviours, WhatOldAutoscalersKeepInAnnotationsIsNoneOfANewOnes) {
+  Fixture fixture;
+  const Behaviour& behaviour = Find("autoscaling", "HorizontalPodAutoscaler");
+  constexpr const char* kText = R"({"metadata":{"name":"a","annotations":{"autoscaling.alpha.kubernetes.io/behavior":"{","b":"c"}}})";
+  for (std::string_view version : {"v1", "v2"}) {
+    const schema::Kind& kind = *api::FindKind("autoscaling", version, "HorizontalPodAutoscaler");
+    RuleContext rules = fixture.Rules(kind);
+    Value prepared = behaviour.prepare_create(rules, fixture.Typed(kind, kText));
+    EXPECT_EQ(prepared.Path({"metadata", "annotations"}).size(), version == "v1" ? 2u : 1u);
+  }
+}
+
+TEST(GroupBehaviours, CellsOfListsSayHowManyMore) {
+  Fixture fixture;
+  struct Case {
+    const char* group;
+    const char* kind;
+    const char* cell;
+    const char* object;
+    const char* text;
+  };
+  const Case kCases[] = {
+      {"networking.k8s.io", "Ingress", "hosts", R"({"spec":{"rules":[{"host":"a"},{"host":"b"},{},{"host":"c"},{"host":"d"}]}})", "a,b,c + 2 more..."},
+      {"networking.k8s.io", "Ingress", "hosts", R"({"spec":{"rules":[{"host":"a"},{"host":"b"},{"host":"c"},{}]}})", "a,b,c + 1 more..."},
+      {"networking.k8s.io", "Ingress", "hosts", R"({"spec":{"rules":[{},{"host":"a"},{"host":"b"},{"host":"c"}]}})", "a,b,c"},
+      {"networking.k8s.io", "Ingress", "hosts", R"({"spec":{"rules":[{}]}})", "*"},
+      {"discovery.k8s.io", "EndpointSlice", "ports", R"({"ports":[{"name":""}]})", "<unset>"},
+      {"discovery.k8s.io", "EndpointSlice", "ports", R"({"ports":[{"name":"a"},{"port":1},{"port":2},{"port":3}]})", "a,1,2 + 1 more..."},
+  };
+  for (const Case& wanted : kCases) {
+    Value object = fixture.Typed(*api::FindKind(wanted.group, "v1", wanted.kind), wanted.object);
+    EXPECT_EQ(Find(wanted.group, wanted.kind).cell(fixture.arena, wanted.cell, object, WallTime()).AsString(), wanted.text) << wanted.object;
+  }
 }
 
 TEST(GroupBehaviours, EventsHaveTwoForms) {

@@ -172,12 +172,18 @@ struct Parts {
   std::string_view suffix;
 };
 
-std::string_view TakeDigits(std::string_view& text) {
-  size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
-  std::string_view digits = text.substr(0, count);
+// The characters at the front that are such, taken off.
+template <class Is>
+std::string_view TakeWhile(std::string_view& text, Is is) {
+  size_t count = 0;
+  while (count < text.size() && is(text[count])) ++count;
+  std::string_view taken = text.substr(0, count);
   text.remove_prefix(count);
-  return digits;
+  return taken;
 }
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+std::string_view TakeDigits(std::string_view& text) { return TakeWhile(text, IsDigit); }
 
 bool Split(std::string_view text, Parts& parts) {
   std::string_view rest = text;
@@ -185,7 +191,7 @@ bool Split(std::string_view text, Parts& parts) {
     parts.negative = rest[0] == '-';
     rest.remove_prefix(1);
   }
-  rest.remove_prefix(std::min(rest.find_first_not_of('0'), rest.size()));
+  TakeWhile(rest, [](char c) { return c == '0'; });
   if (rest.empty()) {
     parts.whole = parts.number = "0";
     return true;
@@ -198,9 +204,9 @@ bool Split(std::string_view text, Parts& parts) {
   }
   parts.number = text.substr(0, text.size() - rest.size());
   parts.suffix = rest;
-  rest.remove_prefix(std::min(rest.find_first_not_of("eEinumkKMGTP"), rest.size()));
+  TakeWhile(rest, [](char c) { return std::string_view("eEinumkKMGTP").contains(c); });
   if (rest.starts_with('-') || rest.starts_with('+')) rest.remove_prefix(1);
-  return rest.find_first_not_of("0123456789") == std::string_view::npos;
+  return std::ranges::all_of(rest, IsDigit);
 }
 
 struct Unit {
@@ -210,6 +216,7 @@ struct Unit {
 };
 
 std::optional<Unit> ReadSuffix(std::string_view text) {
+  if (text.empty()) return Unit{};
   for (const Suffix& suffix : kDecimalSuffixes) {
     if (suffix.text == text) return Unit{10, suffix.exponent, Format::kDecimalSI};
   }
@@ -260,14 +267,15 @@ Result<Quantity> Quantity::Parse(std::string_view text) {
   int64_t scale = (binary ? 0 : int64_t{unit->exponent}) - static_cast<int64_t>(parts.fraction.size());
   if (!IsShort(parts, *unit) || scale < kNano) return ParseLarge(parts.number, unit->base, unit->exponent, unit->format);
 
-  std::string shifted = std::string(parts.whole).append(parts.fraction);
-  int64_t value = 0;
-  std::from_chars(shifted.data(), shifted.data() + shifted.size(), value);
+  int64_t value = 0;  // all digits, as if the point stood behind them
+  for (std::string_view digits : {parts.whole, parts.fraction}) {
+    for (char digit : digits) value = value * 10 + (digit - '0');
+  }
   quantity.format_ = unit->format;
   quantity.scale_ = static_cast<int32_t>(scale);
   quantity.value_ = binary ? value << unit->exponent : value;
   if (parts.negative) quantity.value_ = -quantity.value_;
-  bool canonical = binary ? (value & 7) != 0 : scale % 3 == 0 && !shifted.ends_with("000") && shifted[0] != '0';
+  bool canonical = binary ? (value & 7) != 0 : scale % 3 == 0 && value % 1000 != 0 && parts.whole[0] != '0';
   if (canonical) quantity.text_ = text;
   return quantity;
 }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
 #include <limits>
+#include <utility>
 
 #include "object/internal/utf8.h"
 
@@ -161,6 +162,20 @@ class TimeParser {
 };
 
 // Up to the seconds, without a zone.
+// At least so many digits of a number that is not negative.
+void AppendDigits(std::string& text, int64_t number, size_t width) {
+  char digits[20];
+  size_t count = static_cast<size_t>(std::to_chars(digits, digits + sizeof(digits), number).ptr - digits);
+  if (count < width) text.append(width - count, '0');
+  text.append(digits, count);
+}
+
+std::string Digits(int64_t number, size_t width) {
+  std::string digits;
+  AppendDigits(digits, number, width);
+  return digits;
+}
+
 std::string FormatSeconds(const Timestamp& time) {
   int64_t days = time.seconds / 86400, second = time.seconds % 86400;
   if (second < 0) {
@@ -169,16 +184,17 @@ std::string FormatSeconds(const Timestamp& time) {
   }
   std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(days))};
   int year = static_cast<int>(date.year());
-  char text[64];
-  int size = std::snprintf(text, sizeof(text), "%s%04d-%02u-%02uT%02d:%02d:%02d", year < 0 ? "-" : "", std::abs(year),
-                           static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                           static_cast<int>(second / 3600), static_cast<int>(second / 60 % 60), static_cast<int>(second % 60));
-  return std::string(text, static_cast<size_t>(size));
-}
-
-std::string Digits(int64_t number, size_t width) {
-  std::string digits = std::to_string(number);
-  return digits.size() < width ? std::string(width - digits.size(), '0') + digits : digits;
+  std::string text;
+  text.reserve(24);
+  if (year < 0) text += '-';
+  AppendDigits(text, std::abs(year), 4);
+  const std::pair<char, int64_t> parts[] = {{'-', static_cast<unsigned>(date.month())}, {'-', static_cast<unsigned>(date.day())},
+                                            {'T', second / 3600}, {':', second / 60 % 60}, {':', second % 60}};
+  for (auto [separator, number] : parts) {
+    text += separator;
+    AppendDigits(text, number, 2);
+  }
+  return text;
 }
 
 }  // namespace

@@ -143,33 +143,21 @@ bool SameTree(const Value& a, const Value& b) {
 }
 
 bool SameNamesInOrder(std::span<const Member> a, std::span<const Member> b) {
+  // Names of one type are mostly the table's own.
   for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i].name() != b[i].name()) return false;
+    if (a[i].name_size != b[i].name_size) return false;
+    if (a[i].name_data != b[i].name_data && a[i].name() != b[i].name()) return false;
   }
   return true;
 }
 
-// One level of Equal: false if it already differs; subtrees that must still be compared go on the stack.
-bool EqualStep(const Value& a, const Value& b, PairStack& stack) {
-  if (OrderShallow(a, b) != 0) return false;
-  if (IsTree(a) && !SameTree(a, b)) stack.Push(a, b);
-  return true;
-}
+bool EqualTrees(const Value& a, const Value& b, int depth);
 
-bool EqualMembers(const Value& a, const Value& b, PairStack& stack) {
-  std::span<const Member> left = a.members(), right = b.members();
-  if (SameNamesInOrder(left, right)) {
-    for (size_t i = 0; i < left.size(); ++i) {
-      if (!EqualStep(left[i].value, right[i].value, stack)) return false;
-    }
-    return true;
-  }
-  std::vector<const Member*> left_sorted = SortedByName(a), right_sorted = SortedByName(b);
-  for (size_t i = 0; i < left.size(); ++i) {
-    if (left_sorted[i]->name() != right_sorted[i]->name()) return false;
-    if (!EqualStep(left_sorted[i]->value, right_sorted[i]->value, stack)) return false;
-  }
-  return true;
+// depth: how many levels may still be gone down on the stack.
+bool EqualAt(const Value& a, const Value& b, int depth) {
+  if (!IsTree(a)) return OrderShallow(a, b) == 0;
+  if (a.kind() != b.kind() || a.size() != b.size()) return false;
+  return SameTree(a, b) || EqualTrees(a, b, depth);
 }
 
 bool IsSortedByName(std::span<const Member> members) {
@@ -193,24 +181,27 @@ int CompareMembers(const Value& a, const Value& b, PairStack& stack) {
   return 0;
 }
 
+// Both of one kind and size. What is deeper than that, no object that anyone has made by hand, is left to Compare, which needs no
+// stack; it tells integers from doubles, too.
+bool EqualTrees(const Value& a, const Value& b, int depth) {
+  if (depth == 0) return Compare(a, b) == 0;
+  if (a.IsList()) {
+    return std::ranges::equal(a.items(), b.items(), [depth](const Value& x, const Value& y) { return EqualAt(x, y, depth - 1); });
+  }
+  std::span<const Member> left = a.members(), right = b.members();
+  if (SameNamesInOrder(left, right)) {
+    return std::ranges::equal(left, right, [depth](const Member& x, const Member& y) { return EqualAt(x.value, y.value, depth - 1); });
+  }
+  return std::ranges::equal(SortedByName(a), SortedByName(b), [depth](const Member* x, const Member* y) {
+    return x->name() == y->name() && EqualAt(x->value, y->value, depth - 1);
+  });
+}
+
 }  // namespace
 
 bool Equal(const Value& a, const Value& b) {
-  if (!IsTree(a)) return OrderShallow(a, b) == 0;
-  PairStack stack;
-  if (!EqualStep(a, b, stack)) return false;
-  while (!stack.empty()) {
-    Pair pair = stack.Pop();
-    if (pair.a.IsObject()) {
-      if (!EqualMembers(pair.a, pair.b, stack)) return false;
-      continue;
-    }
-    std::span<const Value> left = pair.a.items(), right = pair.b.items();
-    for (size_t i = 0; i < left.size(); ++i) {
-      if (!EqualStep(left[i], right[i], stack)) return false;
-    }
-  }
-  return true;
+  constexpr int kDepth = 200;
+  return EqualAt(a, b, kDepth);
 }
 
 int Compare(const Value& a, const Value& b) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "homeostat/object/json.h"
 #include "homeostat/schema/api_version.h"
 #include "homeostat/schema/json_encoder.h"
 #include "patch/internal/emptied_lists.h"
@@ -32,12 +33,41 @@ schema::GroupVersionKind KindOf(const Value& config) {
   return parts.IsValid() ? schema::GroupVersionKind{parts.group, parts.version, config.Get("kind").AsString()} : schema::GroupVersionKind();
 }
 
+// A tree in which octets are text, as in JSON, and the rest is shared.
+Value WithTextForOctets(Arena& arena, const Value& value) {
+  if (value.IsBytes()) {
+    std::string text;
+    object::AppendBase64(text, value.AsString());
+    return Value::String(arena, text);
+  }
+  auto is_same = [](const Value& a, const Value& b) {
+    return a.kind() == b.kind() && a.items().data() == b.items().data() && a.members().data() == b.members().data();
+  };
+  for (size_t i = 0; i < value.size(); ++i) {
+    const bool list = value.IsList();
+    const Value& part = list ? value.items()[i] : value.members()[i].value;
+    if (!part.IsBytes() && part.empty()) continue;
+    Value text = WithTextForOctets(arena, part);
+    if (is_same(text, part)) continue;
+    if (list) {
+      object::ListBuilder items(arena, value);
+      for (Value& item : items.items()) item = WithTextForOctets(arena, item);
+      return items.Build();
+    }
+    object::ObjectBuilder object(arena, value);
+    for (object::Member& member : object.members()) member.value = WithTextForOctets(arena, member.value);
+    return object.Build();
+  }
+  return value;
+}
+
 // What apply compares and merges: without managedFields, and with its kind said, as upstream's converted objects are.
 // An object that does not exist yet counts as an empty one.
 Value ComparableForm(Arena& arena, const FieldManagerOptions& options, const Value& object) {
   const schema::Type& type = *options.type;
   Value bare = object.IsAbsent() ? Value::EmptyObject() : WithoutManagedFields(arena, type, object);
-  Value form = schema::ToJsonForm(arena, type, bare);
+  // Custom objects are what they were in JSON but for that; by its field's index a member is found without its name.
+  Value form = type.structural ? WithTextForOctets(arena, bare) : schema::ToJsonForm(arena, type, bare);
   // A stored object says the version it is stored in.
   if (form.Get("apiVersion").AsString() == options.kind.ApiVersion()) return form;
   object::ObjectBuilder named(arena, form);

@@ -1,6 +1,7 @@
 #include "patch/internal/fields_text.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "homeostat/object/json_output.h"
@@ -16,48 +17,60 @@ constexpr std::string_view kSelfMember = "\".\":{}";
 using object::JsonOutput;
 using object::Member;
 
+// What JSON holds as it is, quotes and backslashes aside.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (unsigned c = ' '; c < 0x7F; ++c) plain[c] = true;
+  for (unsigned char c : {'"', '\\', '<', '>', '&'}) plain[c] = false;
+  return plain;
+}();
+
 class Reader {
  public:
-  Reader(Arena& arena, std::string_view text) : text_(text), out_(arena) {}
+  Reader(Arena& arena, std::string_view text) : at_(text.data()), end_(text.data() + text.size()), out_(arena) {}
 
   std::optional<FieldSet> Read() {
     FieldSet set;
-    if (text_ == "{}") return set;
-    if (bool member = false; !Level(0, set, member) || member || at_ != text_.size()) return std::nullopt;
+    if (bool member = false; !Level(0, set, member) || (member && !set.empty()) || at_ != end_) return std::nullopt;
     return set;
   }
 
  private:
   static constexpr int kMaxDepth = 200;
 
+  bool Take(char wanted) {
+    if (at_ == end_ || *at_ != wanted) return false;
+    ++at_;
+    return true;
+  }
   bool Take(std::string_view wanted) {
-    if (!text_.substr(at_).starts_with(wanted)) return false;
+    if (!std::string_view(at_, static_cast<size_t>(end_ - at_)).starts_with(wanted)) return false;
     at_ += wanted.size();
     return true;
   }
 
   // What is between braces; a member is the step itself that leads here.
   bool Level(int depth, FieldSet& children, bool& member) {
-    if (depth == kMaxDepth || !Take("{")) return false;
-    if (Take("}")) return member = true;
+    if (depth == kMaxDepth || !Take('{')) return false;
+    if (Take('}')) return member = true;
     size_t start = out_.Begin();
     if (Take(kSelfMember)) {
       member = true;
-      if (!Take(",")) return false;
+      if (!Take(',')) return false;
     }
     do {
       FieldSet::Entry entry;
-      if (!Step(entry.element) || !Take(":") || !Level(depth + 1, entry.children, entry.member)) return false;
+      if (!Step(entry.element) || !Take(':') || !Level(depth + 1, entry.children, entry.member)) return false;
       if (out_.Begin() != start && !(out_.Last().element < entry.element)) return false;
       out_.Push(entry);
-    } while (Take(","));
+    } while (Take(','));
     children = out_.End(start);
-    return Take("}");
+    return Take('}');
   }
 
   bool Step(PathElement& element) {
     std::string_view name;
-    if (!Take("\"") || !Name(name) || !Take("\"")) return false;
+    if (!Take('"') || !Name(name)) return false;
     if (name.starts_with("f:")) {
       element = PathElement::Field(name.substr(2));
       return true;
@@ -68,21 +81,20 @@ class Reader {
     return true;
   }
 
-  // What JSON holds as it is, quotes and backslashes aside.
-  static bool IsPlain(char c) { return c >= ' ' && c < 0x7F && c != '<' && c != '>' && c != '&'; }
-
-  // Up to the quote that ends it. Of escapes it may have those of quotes and backslashes.
+  // Up to the quote that ends it, which is taken. Of escapes it may have those of quotes and backslashes.
   bool Name(std::string_view& name) {
-    size_t start = at_, escapes = 0;
-    for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      if (text_[at_] == '\\') {
-        ++escapes;
-        if (++at_ == text_.size() || (text_[at_] != '"' && text_[at_] != '\\')) return false;
-      } else if (!IsPlain(text_[at_])) {
-        return false;
-      }
+    const char* start = at_;
+    size_t escapes = 0;
+    while (true) {
+      while (at_ != end_ && kPlain[static_cast<uint8_t>(*at_)]) ++at_;
+      if (at_ == end_) return false;
+      if (*at_ == '"') break;
+      if (*at_ != '\\' || ++at_ == end_ || (*at_ != '"' && *at_ != '\\')) return false;
+      ++escapes;
+      ++at_;
     }
-    name = text_.substr(start, at_ - start);
+    name = std::string_view(start, static_cast<size_t>(at_ - start));
+    ++at_;
     if (escapes == 0) return true;
     char* plain = out_.arena().AllocateArray<char>(name.size() - escapes);
     char* next = plain;
@@ -94,8 +106,8 @@ class Reader {
     return true;
   }
 
-  std::string_view text_;
-  size_t at_ = 0;
+  const char* at_;
+  const char* end_;
   internal::SetBuilder out_;
 };
 
@@ -111,13 +123,11 @@ class Writer {
       first = false;
     }
     for (const FieldSet::Entry& entry : set.entries()) {
-      if (!first) out_.Char(',');
+      Key(entry.element, first);
       first = false;
-      Name(entry.element);
       if (entry.children.empty()) {
-        out_.Text(":{}");
+        out_.Text("{}");
       } else {
-        out_.Char(':');
         Write(entry.children, entry.member);
       }
     }
@@ -125,16 +135,21 @@ class Writer {
   }
 
  private:
-  void Name(const PathElement& element) {
+  void Key(const PathElement& element, bool first) {
+    if (!first) out_.Char(',');
     if (element.IsField() && JsonOutput::IsPlain(element.name())) {
       out_.Text("\"f:");
       out_.Text(element.name());
-      return out_.Char('"');
+      return out_.Text("\":");
     }
-    if (element.kind() == PathElement::Kind::kKey && IsPlainKey(element.value())) return PlainKey(element.value());
-    name_.clear();
-    internal::AppendPathElement(name_, element);
-    out_.String(name_);
+    if (element.kind() == PathElement::Kind::kKey && IsPlainKey(element.value())) {
+      PlainKey(element.value());
+    } else {
+      name_.clear();
+      internal::AppendPathElement(name_, element);
+      out_.String(name_);
+    }
+    out_.Char(':');
   }
 
   static bool IsPlainKey(const Value& key) {

@@ -1,11 +1,11 @@
 #include "patch/managed_fields.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/time.h"
 #include "patch/internal/metadata.h"
 #include "patch/manager_name.h"
 
@@ -257,17 +257,7 @@ Value KeepTimesIfUnchanged(Arena& arena, const schema::Type& type, const Value& 
 }
 
 std::string_view TimeText(Arena& arena, WallTime time) {
-  using namespace std::chrono;
-  auto seconds = floor<std::chrono::seconds>(time);
-  auto day = floor<days>(seconds);
-  year_month_day date(day);
-  hh_mm_ss clock(seconds - day);
-  char text[32];
-  int size = std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-                           static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                           static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                           static_cast<int>(clock.seconds().count()));
-  return arena.Copy(std::string_view(text, static_cast<size_t>(size)));
+  return arena.Copy(object::FormatTime(object::Timestamp::FromClock(time)));
 }
 
 }  // namespace homeostat::patch

@@ -114,32 +114,34 @@ class Reconciler {
   explicit Reconciler(Arena& arena) : out_(arena) {}
 
   FieldSet Reconcile(const Structure& structure, const FieldSet& set) {
-    size_t start = out_.Begin();
-    bool changed = false;
-    for (const Entry& entry : set.entries()) {
-      if (entry.children.empty()) {
-        out_.Push(entry);
-        continue;
-      }
-      Entry reconciled = entry;
-      Structure child = Behind(structure, entry.element);
-      if (child.declared()) {
-        if (IsWhole(child)) {
-          reconciled.children = {};
-          reconciled.member = true;
-        } else if (!Stops(child)) {
-          reconciled.children = Reconcile(child, entry.children);
-        }
-        changed = changed || reconciled.children.entries().data() != entry.children.entries().data();
-      }
-      out_.Push(reconciled);
+    std::span<const Entry> entries = set.entries();
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].children.empty()) continue;
+      Entry changed = Reconciled(structure, entries[i]);
+      if (changed.children.entries().data() == entries[i].children.entries().data()) continue;
+      size_t start = out_.Begin();
+      for (const Entry& same : entries.first(i)) out_.Push(same);
+      out_.Push(changed);
+      for (const Entry& entry : entries.subspan(i + 1)) out_.Push(Reconciled(structure, entry));
+      return out_.End(start);
     }
-    if (changed) return out_.End(start);
-    out_.Drop(start);
     return set;
   }
 
  private:
+  Entry Reconciled(const Structure& structure, const Entry& entry) {
+    Entry reconciled = entry;
+    if (entry.children.empty()) return reconciled;
+    Structure child = Behind(structure, entry.element);
+    if (!child.declared()) return reconciled;
+    if (IsWhole(child)) {
+      reconciled.children = {};
+      reconciled.member = true;
+    } else if (!Stops(child)) {
+      reconciled.children = Reconcile(child, entry.children);
+    }
+    return reconciled;
+  }
   static Structure Behind(const Structure& structure, const PathElement& element) {
     switch (internal::MainPart(structure.parts())) {
       case internal::kMapPart:

@@ -1,8 +1,10 @@
+#include "homeostat/schema/member_field.h"
 #include "homeostat/schema/conditions.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <compare>
 #include <limits>
 #include <unordered_map>
 #include <vector>
@@ -99,12 +101,12 @@ struct Before {
 };
 
 // in_old: looks in the old object.
-Before BeforeMember(const Before& before, const Value& value, std::string_view name, object::MemberLookup& in_old) {
-  if (!before.known() || !before.old.IsObject() || !value.IsObject()) return {};
+Before BeforeMember(const Before& before, const Member& member, object::MemberLookup& in_old) {
+  if (!before.known() || !before.old.IsObject()) return {};
   const Type& type = internal::ObjectType(*before.shape);
-  const Field* field = type.form == Form::kStruct ? type.FindField(name) : nullptr;
+  const Field* field = type.form == Form::kStruct ? FieldOfMember(type, member) : nullptr;
   const Type* shape = field != nullptr ? field->type : type.element;
-  const Member* old = in_old.Find(name);
+  const Member* old = in_old.Find(member.name());
   return shape == nullptr || old == nullptr ? Before{} : Before{shape, old->value};
 }
 
@@ -129,7 +131,12 @@ class OldItems {
   std::string KeyOf(const Value& item) const {
     std::string key;
     for (std::string_view name : before_.shape->list_map_keys) {
-      key += object::JsonText(item.Get(name));
+      Value value = item.Get(name);
+      if (value.IsString()) {  // with its length before it, so that no two look the same
+        key.append(std::to_string(value.AsString().size())).append(1, ':').append(value.AsString());
+      } else {
+        key += object::JsonText(value);
+      }
       key += ',';
     }
     return key;
@@ -155,7 +162,19 @@ KindOf Classify(const Value& value) {
   }
 }
 
-bool IsWhole(double number) { return number == std::floor(number) && std::abs(number) <= 9007199254740991.0; }
+// Whether a number counts as an integer: what is a hair's breadth above one does, as what a division leaves may be.
+bool IsWhole(double number) {
+  if (!(std::abs(number) <= 9007199254740991.0)) return false;
+  double below = std::trunc(number);
+  if (number == below) return true;
+  return number >= 1 && (number - below) / (number + below) < 1e-9;
+}
+
+// A limit as integers are compared with it: without its fraction, and what no int64 can hold is the least of them.
+int64_t WholeOf(double limit) {
+  constexpr double kBeyond = 9223372036854775808.0;
+  return limit >= -kBeyond && limit < kBeyond ? static_cast<int64_t>(limit) : std::numeric_limits<int64_t>::min();
+}
 
 std::string InBody(const std::string& name) { return name + " in body "; }
 
@@ -204,7 +223,7 @@ class Checker {
     if (value.IsString()) {
       Text(condition, value, frame, outcome);
       ++outcome.matches;
-      if (!condition.format.empty()) {
+      if (condition.format_of_texts) {
         Format(condition, value, frame, outcome);
         ++outcome.matches;
       }
@@ -316,7 +335,7 @@ class Checker {
     const Constraints& limits = condition.limits;
     std::string_view text = value.AsString();
     auto length = static_cast<int64_t>(CountCharacters(text));
-    if (limits.max_length >= 0 && length > limits.max_length) {
+    if (condition.caps_length && length > limits.max_length) {
       std::string name = frame.Path();
       std::string message = InBody(name) + "should be at most " + std::to_string(limits.max_length) + " chars long";
       return outcome.Add({FaultCode::kTooLong, name, message, BadValue(text), limits.max_length});
@@ -345,10 +364,12 @@ class Checker {
   static bool IsInRange(const Condition& condition, const Value& number, std::string_view what, const Frame& frame,
                         Outcome& outcome) {
     bool integer = condition.kinds == kIntegerKind, real = condition.kinds == kNumberKind;
-    std::string_view format = integer || real ? condition.format : std::string_view();
+    std::string_view format = (integer || real) && IsKnownFormat(integer ? "integer" : "number", condition.format) ? condition.format : std::string_view();
     bool fits = true;
     if (integer) {
-      fits = number.IsInt() || (number.AsDouble() == std::floor(number.AsDouble()) && std::abs(number.AsDouble()) < 9.2e18);
+      // The least of integers is printed with zeros at its end, and so is less than the least.
+      const auto whole = static_cast<double>(WholeOf(number.AsDouble()));
+      fits = number.IsInt() || (whole == number.AsDouble() && whole > -9223372036854775808.0);
       if (format == "int32") fits = fits && number.AsDouble() >= -2147483648.0 && number.AsDouble() <= 2147483647.0;
     } else if (format == "float") {
       fits = std::abs(number.AsDouble()) <= std::numeric_limits<float>::max();
@@ -373,21 +394,23 @@ class Checker {
   static void Limit(const Condition& condition, const Value& value, double limit, bool exclusive, bool upper, const Frame& frame,
                     Outcome& outcome) {
     bool native = IsInRange(condition, Value::Double(limit), upper ? "Maximum boundary" : "Minimum boundary", frame, outcome);
-    double bound = native && value.IsInt() ? std::trunc(limit) : limit;
-    double number = value.AsDouble();
-    bool wrong = upper ? (exclusive ? number >= bound : number > bound) : (exclusive ? number <= bound : number < bound);
+    const bool whole = native && value.IsInt();
+    const int64_t bound = WholeOf(limit);
+    const double number = value.AsDouble();
+    const auto order = whole ? std::partial_ordering(value.AsInt() <=> bound) : number <=> limit;
+    bool wrong = upper ? (exclusive ? order >= 0 : order > 0) : (exclusive ? order <= 0 : order < 0);
     if (!wrong) return;
     std::string detail = upper ? "should be less than " : "should be greater than ";
     if (!exclusive) detail += "or equal to ";
-    detail += native && value.IsInt() ? std::to_string(static_cast<int64_t>(bound)) : GoFloat(bound);
-    Invalid(frame, value, detail, outcome);
+    detail += whole ? std::to_string(bound) : GoFloat(limit);
+    Invalid(frame, native ? value : Value::Double(number), detail, outcome);
   }
 
   static void MultipleOf(const Condition& condition, const Value& value, const Frame& frame, Outcome& outcome) {
     double factor = condition.limits.multiple_of;
     bool native = IsInRange(condition, Value::Double(factor), "MultipleOf", frame, outcome);
     bool whole = native && value.IsInt();
-    int64_t step = whole ? static_cast<int64_t>(factor) : 0;
+    int64_t step = whole ? WholeOf(factor) : 0;
     if (whole ? step <= 0 : factor <= 0) {
       outcome.Add({FaultCode::kOther, frame.Path(), "factor MultipleOf declared for " + frame.Path() + " must be positive: " +
                                                         (whole ? std::to_string(step) : GoFloat(factor)),
@@ -397,7 +420,7 @@ class Checker {
     double quotient = factor < 1 ? 1 / factor * value.AsDouble() : value.AsDouble() / factor;
     bool fits = whole ? value.AsInt() % step == 0 : IsWhole(quotient);
     if (fits) return;
-    Invalid(frame, value, "should be a multiple of " + (whole ? std::to_string(step) : GoFloat(factor)), outcome);
+    Invalid(frame, native ? value : Value::Double(value.AsDouble()), "should be a multiple of " + (whole ? std::to_string(step) : GoFloat(factor)), outcome);
   }
 
   void Items(const Condition& condition, const Value& list, const Frame& frame, const Before& before, Outcome& outcome) {
@@ -411,7 +434,7 @@ class Checker {
     if (limits.min_items >= 0 && count < limits.min_items) {
       Invalid(frame, count, "should have at least " + std::to_string(limits.min_items) + " items", outcome);
     }
-    if (limits.max_items >= 0 && count > limits.max_items) {
+    if (condition.caps_items && count > limits.max_items) {
       std::string name = frame.Path();
       std::string message = InBody(name) + "should have at most " + std::to_string(limits.max_items) + " items";
       outcome.Add({FaultCode::kTooMany, name, message, BadValue(count), limits.max_items, count});
@@ -439,7 +462,7 @@ class Checker {
     if (limits.min_properties >= 0 && count < limits.min_properties) {
       Invalid(frame, count, "should have at least " + std::to_string(limits.min_properties) + " properties", outcome);
     }
-    if (limits.max_properties >= 0 && count > limits.max_properties) {
+    if (condition.caps_properties && count > limits.max_properties) {
       std::string name = frame.Path();
       std::string message = InBody(name) + "should have at most " + std::to_string(limits.max_properties) + " properties";
       outcome.Add({FaultCode::kTooMany, name, message, BadValue(count), limits.max_properties, count});
@@ -451,7 +474,7 @@ class Checker {
       if (member == nullptr) continue;
       Frame here{.parent = &frame, .name = property.name, .step = Frame::Step::kProperty};
       bool meta = frame.step == Frame::Step::kRoot && (property.name == "kind" || property.name == "apiVersion");
-      outcome.Merge(Run(*property.condition, member->value, here, meta ? Before{} : BeforeMember(before, object, property.name, in_old)));
+      outcome.Merge(Run(*property.condition, member->value, here, meta ? Before{} : BeforeMember(before, *member, in_old)));
     }
     for (std::string_view name : condition.required) {
       if (object.Find(name) != nullptr) continue;
@@ -474,7 +497,7 @@ class Checker {
         continue;
       }
       Frame here{.parent = &frame, .name = member.name(), .step = Frame::Step::kFurther};
-      outcome.Merge(Run(*condition.additional, member.value, here, BeforeMember(before, value, member.name(), in_old)));
+      outcome.Merge(Run(*condition.additional, member.value, here, BeforeMember(before, member, in_old)));
     }
   }
 

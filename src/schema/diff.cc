@@ -81,6 +81,16 @@ bool IsEqualStruct(const Type& type, const Value& a, const Value& b) {
 
 }  // namespace
 
+bool IsSameText(const Value& a, const Value& b) {
+  if (a.kind() != b.kind() || a.size() != b.size()) return false;
+  if (IsShared(a, b)) return true;
+  if (a.IsObject()) {
+    return std::ranges::equal(a.members(), b.members(),
+                              [](const Member& x, const Member& y) { return x.name() == y.name() && IsSameText(x.value, y.value); });
+  }
+  return a.IsList() ? std::ranges::equal(a.items(), b.items(), IsSameText) : object::Equal(a, b);
+}
+
 bool IsEqual(const Type& type, const Value& a, const Value& b) {
   if (IsShared(a, b)) return true;
   const Type& object_type = a.IsObject() ? internal::ObjectType(type) : type;
@@ -97,9 +107,11 @@ bool IsEqual(const Type& type, const Value& a, const Value& b) {
     case Form::kQuantity:
       if (!type.structural) return internal::CompareQuantities(a, b) == 0;
       break;
-    case Form::kFieldsV1:
     case Form::kRawExtension:
     case Form::kJson:
+      if (!type.structural) return IsSameText(a, b);
+      [[fallthrough]];
+    case Form::kFieldsV1:
       return (!a && !b) || object::Equal(a, b);
     default:
       if (!type.structural && internal::IsZero(type, a) && internal::IsZero(type, b)) return true;

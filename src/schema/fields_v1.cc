@@ -3,12 +3,17 @@
 #include <string>
 
 #include "homeostat/object/json.h"
+#include "homeostat/object/json_output.h"
 
 namespace homeostat::schema::internal {
 
 using object::Value;
 
-Value FieldsV1Text(object::Arena& arena, const Value& tree) { return Value::BytesCopy(arena, object::JsonText(tree)); }
+Value FieldsV1Text(object::Arena& arena, const Value& tree) {
+  std::string text;
+  object::JsonOutput(text).Untyped(tree, false);
+  return Value::BytesCopy(arena, text);
+}
 
 Value FieldsV1Tree(object::Arena& arena, const Value& text) {
   // Every codec has made or checked it.

@@ -75,30 +75,71 @@ bool IsHostname(std::string_view text) {
 bool IsEmail(std::string_view text) {
   constexpr char kAddress[] =
       R"([^\s<>()\[\]\\.,;:@"]+(\.[^\s<>()\[\]\\.,;:@"]+)*@([^\s<>()\[\]\\.,;:@"]+(\.[^\s<>()\[\]\\.,;:@"]+)*|\[[^\[\]\\]*\])|"([^"\\]|\\.)*"@[^\s<>()\[\]\\.,;:@"]+(\.[^\s<>()\[\]\\.,;:@"]+)*)";
-  static const std::string kNamed = std::string(R"(\s*(("([^"\\]|\\.)*"|[^<>@,;:\\"\[\]()]*)\s*<()") + kAddress + R"()>|()" + kAddress + R"())\s*)";
+  static const std::string kNamed = std::string(R"(\s*(("([^"\\]|\\.)*"|[^<>@,;:\\"\[\]()]*)\s*<()") + kAddress + R"()>|()" + kAddress + R"())(\s*\((\\.|[^()\\])*\))*\s*)";
   return IsMatch(kNamed.c_str(), text);
 }
 
-// An absolute URI or an absolute path.
-bool IsRequestUri(std::string_view text) {
-  if (text.empty()) return false;
+bool IsHex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+bool IsAlphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// Percent signs have two digits after them. in_host: then only octets that are not ASCII may be written so, and the sign itself,
+// and of ASCII only what hosts may have.
+bool IsEscaped(std::string_view text, bool in_host) {
   for (size_t i = 0; i < text.size(); ++i) {
-    auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x20 || c == 0x7f) return false;
-    bool escape = c == '%' && !(i + 2 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1])) &&
-                                std::isxdigit(static_cast<unsigned char>(text[i + 2])));
-    if (escape && text.substr(0, i).find('?') == text.npos) return false;
+    if (text[i] != '%') {
+      bool ascii = static_cast<unsigned char>(text[i]) < 0x80;
+      if (in_host && ascii && !IsAlphanumeric(text[i]) && std::string_view("-_.~!$&'()*+,;=:[]<>\"").find(text[i]) == std::string_view::npos) return false;
+      continue;
+    }
+    if (i + 2 >= text.size() || !IsHex(text[i + 1]) || !IsHex(text[i + 2])) return false;
+    if (in_host && text[i + 1] < '8' && text.substr(i, 3) != "%25") return false;
+    i += 2;
   }
-  if (text == "*" || text.starts_with('/')) return true;
-  std::string_view rest = text;
-  size_t colon = rest.find(':');
-  if (colon == rest.npos || !IsMatch(R"([a-zA-Z][a-zA-Z0-9+.-]*)", rest.substr(0, colon))) return false;
-  rest.remove_prefix(colon + 1);
-  if (!rest.starts_with("//")) return true;
-  rest.remove_prefix(2);
-  std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
-  host = host.substr(host.rfind('@') == host.npos ? 0 : host.rfind('@') + 1);
-  return host.find_first_of(" <>\"\\^`{|}") == host.npos && (host.starts_with('[') || IsMatch(R"([^:]*(:[0-9]*)?)", host));
+  return true;
+}
+
+bool IsPort(std::string_view text) { return IsMatch("(:[0-9]*)?", text); }
+
+// scheme: in lower case. Schemes of the web have one colon in their authority at most, others a list of hosts.
+bool IsHostAndPort(std::string_view scheme, std::string_view host) {
+  size_t open = host.rfind('['), close = host.rfind(']'), colon = host.find(':');
+  if (open == 0) {
+    if (close == host.npos || !IsPort(host.substr(close + 1))) return false;
+    std::string_view address = host.substr(1, close - 1);
+    size_t zone = address.find("%25");
+    if (zone != address.npos && zone + 3 == address.size()) return false;
+    auto parsed = object::ParseIp(address.substr(0, zone));
+    return parsed.has_value() && address.find(':') != address.npos;
+  }
+  if (open != host.npos) return false;
+  if (scheme != "http" && scheme != "https") colon = host.rfind(':');
+  return (colon == host.npos || IsPort(host.substr(colon))) && IsEscaped(host, true);
+}
+
+// An absolute URI or an absolute path, as Go's url.ParseRequestURI reads it.
+bool IsRequestUri(std::string_view text) {
+  if (text.empty() || std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) return false;
+  if (text == "*") return true;
+  std::string scheme;
+  size_t colon = text.find(':');
+  if (colon == 0) return false;
+  if (colon != text.npos && IsMatch("[a-zA-Z][a-zA-Z0-9+.-]*", text.substr(0, colon))) {
+    scheme = LowerCase(text.substr(0, colon));
+    text.remove_prefix(colon + 1);
+  }
+  text = text.substr(0, text.find('?'));
+  if (!text.starts_with('/')) return !scheme.empty();
+  if (!scheme.empty() && text.starts_with("//")) {
+    std::string_view authority = text.substr(2, text.find('/', 2) - 2);
+    text.remove_prefix(2 + authority.size());
+    if (size_t at = authority.rfind('@'); at != authority.npos) {
+      std::string_view user = authority.substr(0, at);
+      if (!IsMatch(R"([A-Za-z0-9\-._:~!$&'()*+,;=%@]*)", user) || !IsEscaped(user, false)) return false;
+      authority.remove_prefix(at + 1);
+    }
+    if (!IsHostAndPort(scheme, authority)) return false;
+  }
+  return IsEscaped(text, false);
 }
 
 std::string DigitsOf(std::string_view text) {
@@ -169,7 +210,7 @@ bool IsCidr(std::string_view text) {
 }
 
 bool IsMac(std::string_view text) {
-  return IsMatch(R"((?:[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}(?:(?::[0-9a-fA-F]{2}){2}|(?::[0-9a-fA-F]{2}){14})?|[0-9a-fA-F]{2}(?:-[0-9a-fA-F]{2}){5}(?:(?:-[0-9a-fA-F]{2}){2}|(?:-[0-9a-fA-F]{2}){14})?|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}(?:\.[0-9a-fA-F]{4}|(?:\.[0-9a-fA-F]{4}){7})?))",
+  return IsMatch(R"((?:[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}(?:(?::[0-9a-fA-F]{2}){2}|(?::[0-9a-fA-F]{2}){14})?|[0-9a-fA-F]{2}(?:-[0-9a-fA-F]{2}){5}(?:(?:-[0-9a-fA-F]{2}){2}|(?:-[0-9a-fA-F]{2}){14})?|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}(?:\.[0-9a-fA-F]{4}|(?:\.[0-9a-fA-F]{4}){7})?|(?:[0-9a-fA-F]{12}(?:[0-9a-fA-F]{4}|[0-9a-fA-F]{28})?)))",
                  text);
 }
 
@@ -194,7 +235,7 @@ constexpr Format kFormats[] = {
     {"isbn10", IsIsbn10},
     {"isbn13", IsIsbn13},
     {"creditcard", IsCreditCard},
-    {"ssn", [](std::string_view t) { return IsMatch(R"(\d{3}[- ]?\d{2}[- ]?\d{4})", t); }},
+    {"ssn", [](std::string_view t) { return t.size() == 11 && IsMatch(R"(\d{3}[- ]?\d{2}[- ]?\d{4})", t); }},
     {"hexcolor", [](std::string_view t) { return IsMatch("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})", t); }},
     {"rgbcolor", IsRgbColor},
     {"byte", IsBase64},

@@ -133,34 +133,27 @@ class Encoder {
   void WriteStruct(const Type& type, const Value& value) {
     out_.Char('{');
     bool first = true;
-    auto member = value.members().begin();
-    auto end = value.members().end();
-    for (size_t i = 0; i < type.fields.size(); ++i) {
-      Value found;
-      if (member != end && member->field == i) found = (member++)->value;
-      const Field& field = type.fields[i];
+    auto unknown = internal::EachWritable(type, value, [&](uint16_t, const Field& field, const Value& found) {
       Written how = HowWritten(field, found);
-      if (how == Written::kNot || &field == skip_) continue;
+      if (how == Written::kNot || &field == skip_) return;
       out_.PlainKey(field.name, first);
       first = false;
       switch (how) {
         case Written::kNull:
-          out_.Text("null");
-          break;
+          return out_.Text("null");
         case Written::kZero:
-          WriteZero(*field.type);
-          break;
+          return WriteZero(*field.type);
         default:
-          Write(*field.type, found);
+          return Write(*field.type, found);
       }
-    }
-    for (; member != end; ++member) {  // unknown to the type, and kept
-      out_.Key(member->name(), first);
+    });
+    for (const Member& member : unknown) {  // and kept
+      out_.Key(member.name(), first);
       first = false;
       if (type.element != nullptr) {
-        Write(*type.element, member->value);
+        Write(*type.element, member.value);
       } else {
-        out_.Untyped(member->value, false);
+        out_.Untyped(member.value, false);
       }
     }
     out_.Char('}');

@@ -71,6 +71,9 @@ class Parts {
   std::vector<T> changed_;
 };
 
+// Whether the JSON form of such a value is the value, whatever its type.
+bool IsItsOwnForm(const Value& value) { return value && !value.IsBytes() && !value.IsList() && !value.IsObject(); }
+
 void AddMember(Parts<Member>& parts, std::string_view name, const Value& value, uint16_t index) {
   const Member* next = parts.next();
   bool same = next != nullptr && next->name_data == name.data() && next->name_size == name.size() && next->field == index &&
@@ -80,13 +83,7 @@ void AddMember(Parts<Member>& parts, std::string_view name, const Value& value, 
 
 Value StructForm(Arena& arena, const Type& type, const Value& value) {
   Parts<Member> parts(value.members());
-  auto member = value.members().begin();
-  auto end = value.members().end();
-  for (size_t i = 0; i < type.fields.size(); ++i) {
-    Value found;
-    if (member != end && member->field == i) found = (member++)->value;
-    const Field& field = type.fields[i];
-    auto index = static_cast<uint16_t>(i);
+  auto unknown = internal::EachWritable(type, value, [&](uint16_t index, const Field& field, const Value& found) {
     switch (HowWritten(field, found)) {
       case Written::kNot:
         break;
@@ -97,13 +94,17 @@ Value StructForm(Arena& arena, const Type& type, const Value& value) {
         AddMember(parts, field.name, ZeroForm(arena, *field.type), index);
         break;
       case Written::kValue:
-        AddMember(parts, field.name, ValueForm(arena, *field.type, found), index);
+        if (const Member* next = parts.next(); next != nullptr && next->field == index && IsItsOwnForm(found)) {
+          parts.Add(*next, true);
+        } else {
+          AddMember(parts, field.name, ValueForm(arena, *field.type, found), index);
+        }
         break;
     }
-  }
-  for (; member != end; ++member) {
-    Value form = type.element != nullptr ? ValueForm(arena, *type.element, member->value) : member->value;
-    AddMember(parts, member->name(), form, object::kNoField);
+  });
+  for (const Member& member : unknown) {
+    Value form = type.element != nullptr ? ValueForm(arena, *type.element, member.value) : member.value;
+    AddMember(parts, member.name(), form, object::kNoField);
   }
   return parts.same() ? value : internal::CopyMembers(arena, parts.changed());
 }

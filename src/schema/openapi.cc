@@ -25,8 +25,9 @@ namespace {
 constexpr std::string_view kJson = "application/json", kYaml = "application/yaml",
                            kProtobuf = "application/vnd.kubernetes.protobuf", kCbor = "application/cbor";
 
-std::vector<std::string_view> MediaTypes(Media media) {
-  switch (media) {
+std::vector<std::string_view> MediaTypes(const Operation& operation) {
+  if (operation.custom) return {kJson, kYaml};
+  switch (operation.media) {
     case Media::kObject:
       return {kJson, kYaml, kProtobuf, kCbor};
     case Media::kStream:
@@ -54,11 +55,12 @@ std::vector<std::string_view> MediaTypes(Media media) {
 }
 
 std::vector<std::string_view> BodyTypes(const Operation& operation) {
+  if (!operation.patch && operation.custom) return {kJson, kYaml};
   if (!operation.patch) return {"*/*"};
   std::vector<std::string_view> types = {"application/json-patch+json", "application/merge-patch+json"};
-  if (operation.strategic) types.push_back("application/strategic-merge-patch+json");
+  if (!operation.custom) types.push_back("application/strategic-merge-patch+json");
   types.push_back("application/apply-patch+yaml");
-  types.push_back("application/apply-patch+cbor");
+  if (!operation.custom) types.push_back("application/apply-patch+cbor");
   return types;
 }
 
@@ -97,7 +99,7 @@ class DocumentBuilder {
   void AddGroupVersion(std::string_view group, std::string_view version) { group_versions_.insert({group, version}); }
 
   std::string V3() {
-    Value components = tree_.Object({{"schemas", Definitions()}, {"securitySchemes", Security()}});
+    Value components = tree_.Object({{"schemas", Definitions()}, {"securitySchemes", source_.says_security ? Security() : Value()}});
     return Write(tree_.Object({{"openapi", tree_.Text("3.0.0")},
                                {"info", Info()},
                                {"paths", tree_.Object(paths_)},
@@ -186,7 +188,7 @@ class DocumentBuilder {
     std::vector<Member> responses;
     for (const auto& [code, type] : operation.responses) {
       Value response = tree_.Object({{"description", tree_.Text(CodeText(code))},
-                                     {"content", Content(MediaTypes(operation.media), Reference(type))}});
+                                     {"content", Content(MediaTypes(operation), Reference(type))}});
       responses.emplace_back(tree_.Name(std::to_string(code)), response);
     }
     responses.emplace_back("401", tree_.Object({{"description", tree_.Text(CodeText(401))}}));
@@ -227,7 +229,7 @@ class DocumentBuilder {
 
   void AddV2Media(const Operation& operation, std::vector<Member>& members) const {
     if (operation.media == Media::kNone) return;
-    auto produces = MediaTypes(operation.media);
+    auto produces = MediaTypes(operation);
     bool discovery = operation.action.empty();
     if (!operation.takes_nothing)
       members.emplace_back("consumes", TextList(discovery ? produces : BodyTypes(operation)));
@@ -315,7 +317,7 @@ class DocumentBuilder {
     object::ObjectBuilder builder(arena_, definition);
     builder.Append("x-kubernetes-group-version-kind", tree_.List(items));
     auto selectable = selectable_of_.find(&type);
-    if (selectable == selectable_of_.end() || !v3()) return builder.Build();
+    if (selectable == selectable_of_.end()) return builder.Build();
     std::vector<Value> fields;
     for (std::string_view path : selectable->second) fields.push_back(tree_.Object({{"fieldPath", tree_.Text(path)}}));
     builder.Append("x-kubernetes-selectable-fields", tree_.List(fields));
@@ -351,10 +353,19 @@ class DocumentBuilder {
 
 }  // namespace
 
-std::string OpenApiV3Document(const OpenApiSource& source, std::string_view group, std::string_view version,
+std::string OpenApiV3Document(const OpenApiSource& served, std::string_view group, std::string_view version,
                               OpenApiForm form) {
+  OpenApiSource source = served;
+  if (internal::IsCustomGroup(source, group)) {
+    source.title = "Kubernetes CRD Swagger";
+    source.version = "v0.1.0";
+    source.says_security = false;
+  }
   DocumentBuilder builder(source, OpenApiVersion::kV3, form);
-  builder.AddGroupVersion(group, version);
+  if (source.says_security) builder.AddGroupVersion(group, version);
+  for (const Kind* kind : source.kinds) {
+    if (!source.says_security && !kind->type->structural) builder.AddGroupVersion(kind->gvk.group, kind->gvk.version);
+  }
   builder.AddPaths(internal::GroupVersionPaths(source, group, version));
   return builder.V3();
 }
@@ -374,7 +385,7 @@ std::string OpenApiV2Document(const OpenApiSource& source, OpenApiForm form) {
   std::set<std::string> roots = {
       ".well-known/openid-configuration", "api", "apis", "logs", "openid/v1/jwks", "version"};
   for (const auto& [group, version] : group_versions) {
-    if (!group.empty()) roots.insert("apis/" + std::string(group));
+    if (!group.empty() && !internal::IsCustomGroup(source, group)) roots.insert("apis/" + std::string(group));
     builder.AddGroupVersion(group, version);
     builder.AddPaths(internal::GroupVersionPaths(source, group, version));
   }

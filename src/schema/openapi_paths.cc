@@ -36,6 +36,8 @@ const Parameter kFieldManager =
 const Parameter kPatchFieldManager =
     Query("fieldManager", "string",
           "The name under which the fields of this write are recorded. An apply patch must give one.");
+const Parameter kVersion =
+    Query("resourceVersion", "string", "The version that the answer must be as new as, or that a watch starts after.");
 const Parameter kForce = Query(
     "force", "boolean", "An apply patch takes over the fields that other managers own, instead of being refused.");
 
@@ -48,8 +50,7 @@ std::vector<Parameter> ListParameters() {
       Query("fieldSelector", "string", "Narrows the list of returned objects to those whose fields are as said, e.g. metadata.name=x."),
       Query("labelSelector", "string", "Narrows the list of returned objects to those whose labels are as said, e.g. app=web,tier!=back."),
       Query("limit", "integer", "The most objects a page may have."),
-      Query("resourceVersion", "string",
-            "The version that the answer must be as new as, or that a watch starts after."),
+      kVersion,
       Query("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."),
       Query("sendInitialEvents", "boolean",
             "A watch starts with the objects that are there, as events, and a bookmark after them."),
@@ -110,7 +111,7 @@ class PathBuilder {
   }
 
   std::vector<PathItem> Build() {
-    AddDiscovery();
+    if (!IsCustomGroup(source_, group_)) AddDiscovery();
     for (const Kind* kind : source_.kinds) {
       if (kind->gvk.group == group_ && kind->gvk.version == version_) AddKind(*kind);
     }
@@ -129,7 +130,8 @@ class PathBuilder {
             .description = std::move(description),
             .action = std::string(action),
             .tag = Tag(group_, version_),
-            .gvk = gvk};
+            .gvk = custom_ != nullptr ? custom_->gvk : gvk,
+            .custom = custom_ != nullptr};
   }
 
   void AddDiscovery() {
@@ -139,6 +141,7 @@ class PathBuilder {
   }
 
   void AddKind(const Kind& kind) {
+    custom_ = kind.type->structural ? &kind : nullptr;
     std::string prefix = root_;
     std::vector<Parameter> common = {kPretty};
     if (kind.namespaced) {
@@ -155,7 +158,7 @@ class PathBuilder {
       bool served = sub.feature_gate.empty() || !source_.gate_enabled || source_.gate_enabled(sub.feature_gate);
       if (served) AddSubresource(kind, sub, collection + "/{name}/" + std::string(sub.name), named);
     }
-    if (kind.Allows(kWatch)) AddWatch(kind, common, named);
+    if (kind.Allows(kWatch) && custom_ == nullptr) AddWatch(kind, common, named);
   }
 
   std::string Scoped(const Kind& kind) const {
@@ -200,8 +203,8 @@ class PathBuilder {
       Operation remove =
           New("delete", "delete" + name_ + "Collection" + Scoped(kind), "deletecollection", kind.gvk,
               "Deletes all objects of the kind " + std::string(kind.gvk.kind) + " that the selectors match.");
-      remove.parameters = DeleteCollectionParameters();
-      SetBody(remove, Meta("DeleteOptions"), false);
+      remove.parameters = custom_ != nullptr ? WatchParameters() : DeleteCollectionParameters();
+      if (custom_ == nullptr) SetBody(remove, Meta("DeleteOptions"), false);
       remove.responses = {{200, Meta("Status")}};
       operations.push_back(std::move(remove));
     }
@@ -224,6 +227,7 @@ class PathBuilder {
     if (verbs & kGet) {
       operations.push_back(New("get", "read" + name_ + what, "get", gvk, "Reads " + text));
       operations.back().responses = {{200, type}};
+      if (custom_ != nullptr) operations.back().parameters = {kVersion};
     }
     if (verbs & kUpdate) {
       Operation put = New("put", "replace" + name_ + what, "put", gvk, "Replaces " + text);
@@ -236,9 +240,9 @@ class PathBuilder {
       Operation patch = New("patch", "patch" + name_ + what, "patch", gvk, "Changes parts of " + text);
       SetBody(patch, &kPatchType);
       patch.patch = true;
-      patch.strategic = type == nullptr || !type->structural;
       patch.parameters = {kDryRun, kPatchFieldManager, kFieldValidation, kForce};
-      patch.responses = {{200, type}, {201, type}};
+      patch.responses = {{200, type}};
+      if (custom_ == nullptr) patch.responses.emplace_back(201, type);
       operations.push_back(std::move(patch));
     }
   }
@@ -264,7 +268,8 @@ class PathBuilder {
   void AddSubresource(const Kind& kind, const Subresource& sub, const std::string& path,
                       const std::vector<Parameter>& named) {
     if (sub.kind.kind.ends_with("Options")) return AddConnect(kind, sub, path, named);
-    const Type* type = source_.find_type_of_kind(sub.kind);
+    const bool whole = custom_ != nullptr && sub.kind.kind == kind.gvk.kind && sub.kind.group == kind.gvk.group;
+    const Type* type = whole ? kind.type : source_.find_type_of_kind(sub.kind);
     std::string suffix = Capital(sub.name), options_kind = std::string(kind.gvk.kind) + suffix + "Options";
     std::vector<Operation> operations;
     AddObjectVerbs(kind, sub.verbs, sub.kind, type, suffix, operations);
@@ -352,6 +357,7 @@ class PathBuilder {
   }
 
   const OpenApiSource& source_;
+  const Kind* custom_ = nullptr;  // the kind at work, if it is a custom one
   const std::string_view group_, version_;
   std::string root_;
   const std::string name_;
@@ -382,6 +388,16 @@ std::string OperationGroupName(std::string_view group) {
     start = separator;
   }
   return name;
+}
+
+bool IsCustomGroup(const OpenApiSource& source, std::string_view group) {
+  bool any = false;
+  for (const Kind* kind : source.kinds) {
+    if (kind->gvk.group != group) continue;
+    if (!kind->type->structural) return false;
+    any = true;
+  }
+  return any;
 }
 
 std::vector<PathItem> GroupVersionPaths(const OpenApiSource& source, std::string_view group, std::string_view version) {
@@ -422,6 +438,8 @@ std::vector<PathItem> RootPaths(const OpenApiSource& source, std::string_view pa
   }
   if (path.starts_with("apis/")) {
     std::string_view group = path.substr(5);
+    bool built_in = std::any_of(source.kinds.begin(), source.kinds.end(), [&](const Kind* kind) { return kind->gvk.group == group; });
+    if (!built_in || IsCustomGroup(source, group)) return {};
     return one(RootOperation("get" + OperationGroupName(group) + "APIGroup", Tag(group, {}), Media::kDiscovery,
                              meta("APIGroup"), "The versions of this group."));
   }

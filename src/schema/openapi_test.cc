@@ -8,6 +8,8 @@
 
 #include "homeostat/api/registry.h"
 #include "homeostat/object/json.h"
+#include "homeostat/object/yaml.h"
+#include "homeostat/schema/structural.h"
 #include "schema/internal/test_data.h"
 
 namespace homeostat::schema {
@@ -173,6 +175,41 @@ TEST(OpenApi, FieldsOfTypesWithTextsHaveThem) {
     }
   }
   EXPECT_GT(fields, 1000u);
+}
+
+TEST(OpenApi, CustomKindsAreDescribedInTheirOwnWay) {
+  auto schema = *object::ParseYamlDocument("{type: object, properties: {spec: {type: object}}}");
+  const Type* metadata = test::FindType("v1 Pod")->FindField("metadata")->type;
+  auto compiled = StructuralSchema::Compile(schema->root(), schema, {.object_meta = metadata, .name = "com.example.v1.Boat", .go_name = "Boat"});
+  Kind boat;
+  boat.gvk = {"example.com", "v1", "Boat"};
+  boat.plural = "boats";
+  boat.namespaced = false;
+  boat.verbs = kGet | kList | kWatch | kCreate | kUpdate | kPatch | kDelete | kDeleteCollection;
+  boat.type = boat.list_type = &compiled->type();
+  std::vector<const Kind*> kinds(Source().kinds.begin(), Source().kinds.end());
+  kinds.push_back(&boat);
+  OpenApiSource source = Source();
+  source.kinds = kinds;
+  Arena arena;
+  Value document = test::Parse(arena, OpenApiV3Document(source, "example.com", "v1")), paths = document.Get("paths");
+  EXPECT_EQ(document.Path({"info", "title"}).AsString(), "Kubernetes CRD Swagger");
+  EXPECT_EQ(paths.size(), 2u) << "nothing above the kinds, and no watches";
+  Value all = paths.Get("/apis/example.com/v1/boats"), one = paths.Get("/apis/example.com/v1/boats/{name}");
+  auto names = [](const Value& content) {
+    std::string text;
+    for (const Member& member : content.members()) text += std::string(member.name()) + " ";
+    return text;
+  };
+  EXPECT_EQ(names(all.Path({"get", "responses", "200", "content"})), "application/json application/yaml ");
+  EXPECT_EQ(names(all.Path({"post", "requestBody", "content"})), "application/json application/yaml ");
+  EXPECT_TRUE(all.Path({"delete", "requestBody"}).IsAbsent());
+  EXPECT_EQ(names(one.Path({"patch", "requestBody", "content"})),
+            "application/apply-patch+yaml application/json-patch+json application/merge-patch+json ");
+  EXPECT_EQ(one.Path({"get", "parameters"}).At(0).Get("name").AsString(), "resourceVersion");
+  EXPECT_TRUE(document.Path({"components", "securitySchemes"}).IsAbsent());
+  EXPECT_EQ(OpenApiV3RootDocument(source, "apis/example.com"), "");
+  EXPECT_NE(OpenApiV3RootDocument(source, "apis/apps"), "");
 }
 
 TEST(OpenApi, KnowsNoOtherRoots) { EXPECT_EQ(OpenApiV3RootDocument(Source(), "apps"), ""); }

@@ -29,6 +29,10 @@ class Slots {
     }
   }
 
+  // Whether the field, absent, leaves nothing on the wire.
+  bool IsNothing(const Type& type, uint16_t field) const {
+    return direct_ && positions_[field] == 0 && (type.absent_on_wire >> field & 1) == 0;
+  }
   Value operator[](uint16_t field) const {
     if (direct_) return positions_[field] == 0 ? Value() : members_[positions_[field] - 1].value;
     for (const Member& member : members_) {
@@ -54,6 +58,10 @@ class Encoder {
   void WriteFields(const Type& type, const Slots& values, std::span<const uint16_t> order, int level) {
     size_t end = order.size();
     while (end > 0) {
+      if (values.IsNothing(type, order[end - 1])) {
+        --end;
+        continue;
+      }
       const Field& field = type.fields[order[end - 1]];
       uint32_t number = internal::WireNumber(field, level);
       if (internal::IsLeaf(field, level)) {

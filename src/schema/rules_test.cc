@@ -163,6 +163,10 @@ TEST(Diff, ComparesMeaning) {
   EXPECT_FALSE(Same(pod, R"({"spec":{"overhead":{"memory":"1Gi"}}})", R"({"spec":{"overhead":{"memory":"1G"}}})"));
   EXPECT_FALSE(Same(pod, R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
                     R"({"spec":{"containers":[{"name":"b"},{"name":"a"}]}})"));
+  const Type& revision = *test::FindType("apps/v1 ControllerRevision");
+  EXPECT_FALSE(Same(revision, R"({"data":{"b":1,"a":{}}})", R"({"data":{"a":{},"b":1}})")) << "raw JSON is text";
+  EXPECT_TRUE(Same(revision, R"({"data":{"b":[1,"x"],"a":{}}})", R"({"data":{"b":[1,"x"],"a":{}}})"));
+  EXPECT_FALSE(Same(revision, R"({"data":{"b":[1,"x"]}})", R"({"data":{"b":[1,"y"]}})"));
   EXPECT_FALSE(Same(Boat::kType, R"({"spec":{"oars":0}})", R"({"spec":{}})")) << "custom resources keep zero values";
   EXPECT_FALSE(Same(Boat::kType, R"({"spec":{"oars":"x"}})", R"({"spec":{"oars":1}})"));
   EXPECT_FALSE(Same(Boat::kType, R"({"spec":{"open":{"x":1}}})", R"({"spec":{"open":{"x":2}}})"));

@@ -142,6 +142,7 @@ class StructuralCompiler {
     if (items.IsObject() && depth < kMaxSchemaDepth) {
       type.element = MakeType(items, depth + 1);
       type.element_nullable = items.Get("nullable").AsBool();
+      SetElementDefault(type, items);
     }
     std::string_view list_type = schema.Get("x-kubernetes-list-type").AsString();
     type.list_type_declared = !list_type.empty();
@@ -167,6 +168,10 @@ class StructuralCompiler {
     if (type.fields.empty() && type.element != nullptr) type.form = Form::kMap;
   }
 
+  void SetElementDefault(Type& type, const Value& element) {
+    if (Value fallback = element.Get("default"); fallback && !type.element_nullable) type.element_default_json = arena_.Copy(object::JsonText(fallback));
+  }
+
   // additionalProperties without a schema keeps members, but nothing within them.
   void SetAdditional(Type& type, const Value& schema, int depth) {
     Value additional = schema.Get("additionalProperties");
@@ -174,9 +179,9 @@ class StructuralCompiler {
     if (additional.IsObject()) {
       type.element = MakeType(additional, depth + 1);
       type.element_nullable = additional.Get("nullable").AsBool();
+      SetElementDefault(type, additional);
       return;
     }
-    if (type.preserve_unknown_fields) return;
     Type* emptied = New<Type>();
     emptied->form = Form::kStruct;
     emptied->structural = true;
@@ -229,21 +234,25 @@ class StructuralCompiler {
   }
 
   // Made once for each schema: the root's reaches all below it, which types then share.
-  const Condition* MakeCondition(const Value& schema, int depth) {
-    if (schema.empty()) return NewCondition(schema, depth);
+  // nested: within an alternative.
+  const Condition* MakeCondition(const Value& schema, int depth, bool nested = false) {
+    if (schema.empty()) return NewCondition(schema, depth, nested);
     const void* identity = schema.members().data();
     if (auto made = conditions_.find(identity); made != conditions_.end()) return made->second;
-    const Condition* condition = NewCondition(schema, depth);
+    const Condition* condition = NewCondition(schema, depth, nested);
     conditions_[identity] = condition;
     return condition;
   }
 
-  const Condition* NewCondition(const Value& schema, int depth) {
+  const Condition* NewCondition(const Value& schema, int depth, bool nested) {
     Condition* condition = New<Condition>();
     condition->schema = schema;
     if (!schema || depth >= kMaxSchemaDepth) return condition;
     SetKinds(*condition, schema);
     SetLimits(condition->limits, schema);
+    condition->caps_length = schema.Get("maxLength").IsInt();
+    condition->caps_items = schema.Get("maxItems").IsInt();
+    condition->caps_properties = schema.Get("maxProperties").IsInt();
     if (!condition->limits.pattern.empty()) {
       result_.patterns_.push_back(std::make_unique<const Pattern>(condition->limits.pattern));
       condition->pattern = result_.patterns_.back().get();
@@ -253,37 +262,39 @@ class StructuralCompiler {
     condition->rules = Values(schema.Get("x-kubernetes-validations"));
     std::vector<PropertyCondition> properties;
     for (const Member& member : SortedMembers(schema.Get("properties"))) {
-      properties.push_back({member.name(), MakeCondition(member.value, depth + 1)});
+      properties.push_back({member.name(), MakeCondition(member.value, depth + 1, nested)});
     }
     condition->properties = Copy(properties);
     Value additional = schema.Get("additionalProperties"), items = schema.Get("items"), none = schema.Get("not");
-    if (additional.IsObject()) condition->additional = MakeCondition(additional, depth + 1);
+    if (nested && options_.for_defaults) additional = Value();
+    if (additional.IsObject()) condition->additional = MakeCondition(additional, depth + 1, nested);
     condition->forbids_additional = additional.IsBool() && !additional.AsBool();
-    if (items.IsObject()) condition->items = MakeCondition(items, depth + 1);
+    if (items.IsObject()) condition->items = MakeCondition(items, depth + 1, nested);
     condition->all_of = Alternatives(schema.Get("allOf"), depth);
     condition->any_of = Alternatives(schema.Get("anyOf"), depth);
     condition->one_of = Alternatives(schema.Get("oneOf"), depth);
-    if (none.IsObject()) condition->none_of = MakeCondition(none, depth + 1);
+    if (none.IsObject()) condition->none_of = MakeCondition(none, depth + 1, true);
     return condition;
   }
 
   std::span<const Condition* const> Alternatives(const Value& list, int depth) {
     std::vector<const Condition*> conditions;
-    for (const Value& item : list.items()) conditions.push_back(MakeCondition(item, depth + 1));
+    for (const Value& item : list.items()) conditions.push_back(MakeCondition(item, depth + 1, true));
     return Copy(conditions);
   }
 
-  static void SetKinds(Condition& condition, const Value& schema) {
+  void SetKinds(Condition& condition, const Value& schema) const {
     std::string_view type = schema.Get("type").AsString(), format = schema.Get("format").AsString();
     condition.nullable = schema.Get("nullable").AsBool();
     condition.kind_text = type;
     if (!type.empty()) condition.kinds = KindBitOf(type);
-    if (schema.Get("x-kubernetes-int-or-string").AsBool()) {
+    if (schema.Get("x-kubernetes-int-or-string").AsBool() && !options_.for_defaults) {
       condition.kinds = kIntegerKind | kStringKind;
       condition.kind_text = "integer,string";
       type = {};
     }
-    if (IsKnownFormat(type, format)) condition.format = format;
+    if (options_.for_defaults || IsKnownFormat(type, format)) condition.format = format;
+    condition.format_of_texts = IsKnownFormat("string", condition.format);
   }
 
   static void SetLimits(Constraints& limits, const Value& schema) {

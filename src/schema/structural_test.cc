@@ -62,12 +62,17 @@ properties:
       colour: {type: string, minLength: 3, maxLength: 10, pattern: '^[a-z]+$'}
       built: {type: string, format: date-time}
       load: {type: number, exclusiveMinimum: true, minimum: 0, multipleOf: 0.5}
+      price: {type: number, multipleOf: 0.01}
+      silent: {type: string, maxLength: -1}
       port: {x-kubernetes-int-or-string: true}
       rig: {type: object, default: {}, properties: {masts: {type: integer, default: 1}, sail: {type: string, enum: [lug, gaff]}}}
       crew: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, rank: {type: string, enum: [mate, cook]}}}}
       flags: {type: array, items: {type: string}, maxItems: 3, minItems: 1}
       cargo: {type: object, additionalProperties: {type: string, maxLength: 2}, maxProperties: 2}
       free: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {known: {type: object}}}
+      paint: {type: object, additionalProperties: {type: object, default: {coat: 1}, properties: {coat: {type: integer}, gloss: {type: boolean, default: true}}}}
+      knots: {type: array, items: {type: integer, default: 7}}
+      names: {type: object, x-kubernetes-preserve-unknown-fields: true, additionalProperties: true}
       maybe: {type: string, nullable: true}
       embed: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
       pick: {type: object, oneOf: [{required: [a]}, {required: [b]}], properties: {a: {type: string}, b: {type: string}}}
@@ -96,6 +101,10 @@ TEST(Structural, PrunesDefaultsAndReports) {
       {R"({"spec":{"embed":{"kind":"Pod","x":1,"metadata":{"name":"p","odd":1}},"keel":"","rig":{"masts":0}}})",
        R"({"spec":{"embed":{"kind":"Pod","metadata":{"name":"p"},"x":1},"keel":"","rig":{"masts":0}}})",
        {R"(unknown field "spec.embed.metadata.odd")"}},
+      {R"({"spec":{"paint":{"a":null,"b":{}},"knots":[null,1],"keel":"","rig":{"masts":0}}})",
+       R"({"spec":{"keel":"","knots":[7,1],"paint":{"a":{"coat":1,"gloss":true},"b":{"gloss":true}},"rig":{"masts":0}}})", {}},
+      {R"({"spec":{"names":{"a":{"b":1},"c":2},"keel":"","rig":{"masts":0}}})", R"({"spec":{"keel":"","names":{"a":{},"c":2},"rig":{"masts":0}}})",
+       {R"(unknown field "spec.names.a.b")"}},
       // Of a value of another kind no members stay.
       {R"({"spec":{"oars":{"a":1},"keel":[{"b":1},[{"c":2}],3],"rig":{"masts":0}}})",
        R"({"spec":{"keel":[{},[{}],3],"oars":{},"rig":{"masts":0}}})",
@@ -106,6 +115,24 @@ TEST(Structural, PrunesDefaultsAndReports) {
     EXPECT_EQ(decoded.json, c.expected) << c.json;
     EXPECT_EQ(decoded.problems, c.problems) << c.json;
   }
+}
+
+TEST(Structural, ResourcesWithinAreDecodedByThemselves) {
+  auto boat = Compiled(kBoat);
+  auto fault = [&](std::string_view embed) {
+    Arena arena;
+    ConformReport report;
+    auto typed = Conform(arena, test::Parse(arena, "{\"spec\":{\"embed\":" + std::string(embed) + "}}"), boat->type(), report);
+    return typed ? std::string() : typed.error().message();
+  };
+  EXPECT_EQ(fault(R"({"kind":5,"apiVersion":"v1"})"), "spec.embed.kind: Invalid value: 5: must be a string");
+  EXPECT_EQ(fault(R"({"kind":"Pod","apiVersion":null})"), "spec.embed.apiVersion: Invalid value: null: must be a string");
+  EXPECT_EQ(fault(R"({"kind":"Pod","metadata":{"uid":5}})"),
+            R"(spec.embed.metadata: Invalid value: {"uid":5}: json: cannot unmarshal number into Go struct field ObjectMeta.uid of type types.UID)");
+  EXPECT_EQ(fault(R"({"kind":"Pod","metadata":{"creationTimestamp":"x"}})"),
+            R"(spec.embed.metadata: Invalid value: {"creationTimestamp":"x"}: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006")");
+  EXPECT_EQ(Decode(*boat, R"({"spec":{"embed":{"kind":"Pod","metadata":null},"keel":"","rig":{"masts":0}}})").json,
+            R"({"spec":{"embed":{"kind":"Pod","metadata":{}},"keel":"","rig":{"masts":0}}})");
 }
 
 TEST(Structural, ChecksConditionsInUpstreamsWords) {
@@ -133,6 +160,9 @@ TEST(Structural, ChecksConditionsInUpstreamsWords) {
         "spec.load: Invalid value: 0: spec.load in body should be greater than 0"}},
       {R"({"oars":2,"load":-0.5})", {"spec.load: Invalid value: -0.5: spec.load in body should be greater than 0"}},
       {R"({"oars":2,"load":0.7})", {"spec.load: Invalid value: 0.7: spec.load in body should be a multiple of 0.5"}},
+      {R"({"oars":2,"price":1.1})", {}},  // 110.00000000000001 times
+      {R"({"oars":2,"price":1.001})", {"spec.price: Invalid value: 1.001: spec.price in body should be a multiple of 0.01"}},
+      {R"({"oars":2,"silent":""})", {"spec.silent: Too long: value is too long"}},
       {R"({"oars":2,"port":true})", {R"(spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean")"}},
       {R"({"oars":2,"rig":{"sail":"square"}})", {R"(spec.rig.sail: Unsupported value: "square": supported values: "lug", "gaff")"}},
       {R"({"oars":2,"crew":5})", {R"(spec.crew: Invalid value: "integer": spec.crew in body must be of type array: "integer")"}},
@@ -171,12 +201,25 @@ TEST(Structural, ForgivesWhatWasWrongBefore) {
             Texts{R"(spec.crew[1].rank: Unsupported value: "lost": supported values: "mate", "cook")"});
 }
 
+// Limits of whole numbers are whole numbers, too; others are compared as they are.
+TEST(Structural, LimitsAreOfTheKindOfTheNumber) {
+  auto boat = Compiled("{type: object, properties: {a: {type: integer, maximum: 1.5}, b: {type: number, maximum: 1e21}, "
+                       "c: {type: integer, multipleOf: 1.5}, d: {type: integer, maximum: 9007199254740992}}}");
+  EXPECT_EQ(Faults(*boat, R"({"a":1,"b":2.5,"c":3,"d":9007199254740992})"),
+            (Texts{R"(<nil>: Invalid value: "": Maximum boundary value must be of type integer (default format) in a)",
+                   R"(<nil>: Invalid value: "": MultipleOf value must be of type integer (default format) in c)"}));
+  EXPECT_EQ(Faults(*boat, R"({"b":2})"), Texts{"b: Invalid value: 2: b in body should be less than or equal to -9223372036854775808"});
+  EXPECT_EQ(Faults(*boat, R"({"d":9007199254740993})"), Texts{"d: Invalid value: 9007199254740993: d in body should be less than or equal to 9007199254740992"});
+}
+
 TEST(Structural, FormatsAreChecked) {
   struct Case {
     std::string_view format, good, bad;
   };
   const Case kCases[] = {
       {"date", "2024-02-29", "2023-02-29"}, {"date-time", "2019-04-05t06:07:08.5+01:00", "2019-04-05T24:00:00Z"},
+      {"uri", "http://[fe80::1%25eth0]:80/%20?%zz", "http://[::1"}, {"uri", "fe80::1%eth0", "http://a%41/"}, {"uri", "mysql://a:1,b:2/x", "http://a:1:2"},
+      {"email", "a@b.c (me)", "a@b@c"}, {"mac", "001122334455", "00112233445"}, {"ssn", "123-45-6789", "123456789"},
       {"duration", "1h5m", "soon"}, {"duration", "22 ns", "h"}, {"ipv4", "010.0.0.1", "::1"}, {"ipv6", "fe80::1", "10.0.0.1"},
       {"cidr", "10.0.0.0/8", "10.0.0.0"}, {"mac", "01:23:45:67:89:ab", "01:23"}, {"uuid", "123E4567-e89b-12d3-a456-426614174000", "x"},
       {"uuid4", "123e4567-e89b-42d3-a456-426614174000", "123e4567-e89b-12d3-a456-426614174000"}, {"byte", "YWJj", "YWJ"},

@@ -1,5 +1,8 @@
 #include "server/body_kind.h"
 
+#include <algorithm>
+#include <span>
+
 #include "homeostat/api/registry.h"
 #include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
@@ -27,13 +30,38 @@ std::string InternalPackage(const RequestContext& context, const schema::Kind& k
   return group.empty() ? "core" : std::string(group.substr(0, group.find('.')));
 }
 
+bool Has(std::span<const std::string_view> names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+// Kinds that every version of every group has.
+constexpr std::string_view kInEveryVersion[] = {"CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent"};
+// Kinds that have no version, so that they are known in any.
+constexpr std::string_view kUnversioned[] = {"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"};
+// Groups of servers that upstream builds apart: each knows its own kinds, and the rest does not know them.
+constexpr std::string_view kGroupsApart[] = {"apiextensions.k8s.io", "apiregistration.k8s.io"};
+
+std::string_view SchemeOf(std::string_view group) { return Has(kGroupsApart, group) ? group : std::string_view(); }
+
+// Whether a kind is of those that all schemes have; those stand in one Go package whatever the version.
+bool IsMetaKind(std::string_view kind) { return Has(kInEveryVersion, kind) || Has(kUnversioned, kind); }
+
+// Whether upstream's server of the expected kind knows the kind of a body.
+bool IsKnown(const RequestContext& context, const TypeMeta& meta, const schema::Kind& expected) {
+  if (Has(kUnversioned, meta.kind)) return true;
+  bool options = Has(kInEveryVersion, meta.kind);
+  if (options && meta.group.empty() && meta.version == "v1") return true;
+  if (SchemeOf(meta.group) != SchemeOf(expected.gvk.group)) return false;
+  if (options) return api::IsGroupVersion(meta.group, meta.version);
+  // Kinds that are served nowhere are known as well: lists, subresources, options of streams. Not so what answers are made of.
+  const schema::Type* type = api::FindTypeOfKind(meta.group, meta.version, meta.kind);
+  if (type != nullptr) return type != api::FindTypeOfKind("meta.k8s.io", "v1", meta.kind);
+  const Resource* served = context.parts.resources.FindKind(meta.group, meta.version, meta.kind);
+  return (served != nullptr && !served->custom) || api::IsOldKind(meta.group, meta.version, meta.kind);
+}
+
 // Why a body of another kind than the URL expects can't be taken: `body`, if it is a tree, may not even be of its own kind.
 std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schema::Kind& expected, const Value& body) {
-  // Kinds that are served nowhere are known as well: lists, subresources, options, what answers are made of.
   const schema::Type* type = api::FindTypeOfKind(meta.group, meta.version, meta.kind);
-  const Resource* served = context.parts.resources.FindKind(meta.group, meta.version, meta.kind);
-  bool known = type != nullptr || (served != nullptr && !served->custom) || api::IsOldKind(meta.group, meta.version, meta.kind);
-  if (!known) {
+  if (!IsKnown(context, meta, expected)) {
     std::string version = meta.group.empty() ? meta.version : meta.group + "/" + meta.version;
     return "no kind \"" + meta.kind + "\" is registered for version \"" + version + "\" in scheme \"pkg/runtime/scheme.go:111\"";
   }
@@ -43,7 +71,8 @@ std::string WrongKind(RequestContext& context, const TypeMeta& meta, const schem
     auto own = schema::Conform(context.arena(), body, *type, report);
     if (!own) return own.error().message();
   }
-  return "converting (" + meta.version + "." + meta.kind + ") to (" + InternalPackage(context, expected) + "." +
+  std::string package = IsMetaKind(meta.kind) ? "v1" : meta.version;
+  return "converting (" + package + "." + meta.kind + ") to (" + InternalPackage(context, expected) + "." +
          std::string(expected.gvk.kind) + "): unknown conversion";
 }
 

@@ -38,6 +38,7 @@ struct DeletePlan {
 struct DeleteOutcome {
   object::DocumentPtr document;
   Value object;              // the last state
+  uint64_t revision = 0;     // of the removal; 0 where there was none
   bool removed = false;      // false: marked, or on its way already
   bool pending = false;      // it was on its way already
 };
@@ -201,6 +202,11 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
     CO_TRY(co_await std::move(admit));
   }
   CO_TRY_ASSIGN(DeletePlan plan, PlanDeletion(context, options, object));
+  if (plan.action == DeletePlan::Action::kRemove && options.precondition_resource_version && !object.Path({"metadata", "finalizers"}).empty()) {
+    // Upstream has tried to write the object without the finalizers that the options take from it, did not, and then asks for the
+    // version of what it has not written.
+    co_return Fail(PreconditionFailed(context, name, options.dry_run, "ResourceVersion", "", MetadataString(object, "resourceVersion")));
+  }
 
   DeleteOutcome outcome{document, object};
   if (plan.action == DeletePlan::Action::kNothing) {
@@ -225,8 +231,9 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
   outcome.removed = true;
   if (options.dry_run) co_return outcome;
   auto remove = StoreRemoval(context, context.storage(), *entry, MakeWriteInfo(context, ""));
-  CO_TRY_ASSIGN(bool gone, co_await std::move(remove));
-  if (!gone) co_return std::optional<DeleteOutcome>();
+  CO_TRY_ASSIGN(std::optional<uint64_t> removal, co_await std::move(remove));
+  if (!removal) co_return std::optional<DeleteOutcome>();
+  outcome.revision = *removal;
   auto release = context.parts.allocations.Release(context, *context.resource->behaviour, outcome.object);
   CO_TRY(co_await std::move(release));
   co_return outcome;
@@ -318,13 +325,19 @@ Task<Result<http::Response>> DeleteObject(RequestContext& context) {
     std::string_view why = undeletable(context.info.name);
     if (!why.empty()) co_return Fail(ForbiddenError(context.kind().gvk.group, context.kind().plural, context.info.name, why));
   }
-  CO_TRY(CheckKeyName(context.info.name));
+  CO_TRY(CheckKey(context, context.info.name));
   auto deletion = DeleteOne(context, options, context.info.ns, context.info.name);
   CO_TRY_ASSIGN(DeleteOutcome outcome, co_await std::move(deletion));
   bool shows_object = context.storage().delete_returns_object || (!outcome.removed && !outcome.pending);
   // A client that asked for cascading the old way learns that it is not over.
   int code = !outcome.removed && options.orphan_dependents && !*options.orphan_dependents ? 202 : 200;
   if (!shows_object) co_return EncodeSuccess(DetailsOf(context, outcome.object), code, context.output);
+  if (outcome.revision != 0) {
+    // What is gone is shown as of the revision at which it went.
+    outcome.object = SetMetadata(context.arena(), *context.storage().type, outcome.object, "resourceVersion",
+                                 Value::String(context.arena(), std::to_string(outcome.revision)));
+    outcome.document = context.work;
+  }
   co_return EncodeAnswer(context, Answer{code, outcome.document, outcome.object, &context.storage(), nullptr});
 }
 
@@ -339,6 +352,7 @@ Task<Result<http::Response>> DeleteCollection(RequestContext& context) {
   if (query.limit <= 0) query.limit = kAll;
   auto take = ReadPage(context, query, selection);
   CO_TRY_ASSIGN(ListPage page, co_await std::move(take));
+  if (!page.entries.empty()) CO_TRY(CheckKeyNamespace(context));
   std::vector<cache::EntryPtr> deleted;
   for (const cache::EntryPtr& entry : page.entries) {
     CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());

@@ -16,6 +16,28 @@ class DeletionTest : public internal::TestServer {
   static bool HasPeriod(const TestAnswer& answer) { return static_cast<bool>(answer.Get({"metadata", "deletionGracePeriodSeconds"})); }
 };
 
+TEST_F(DeletionTest, WhatIsGoneIsShownAsOfItsRemoval) {
+  const std::string path = "/api/v1/namespaces/default/serviceaccounts";
+  auto version = [](const TestAnswer& answer) { return std::stoull("0" + answer.Text({"metadata", "resourceVersion"})); };
+  const uint64_t made = version(Ask("POST", path, R"({"metadata":{"name":"a"}})"));
+  EXPECT_EQ(version(Ask("DELETE", path + "/a?dryRun=All")), made);
+  TestAnswer gone = Ask("DELETE", path + "/a");
+  EXPECT_EQ(gone.Text({"kind"}), "ServiceAccount");
+  EXPECT_GT(version(gone), made);
+  EXPECT_EQ(version(gone), version(Ask("GET", path)));
+}
+
+TEST_F(DeletionTest, AVersionDoesNotHoldOfWhatLosesItsFinalizers) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  TestAnswer made = Ask("POST", maps, R"({"metadata":{"name":"a","finalizers":["orphan"]}})");
+  const std::string options = R"({"propagationPolicy":"Background","preconditions":{"resourceVersion":")" + made.Text({"metadata", "resourceVersion"}) + "\"}}";
+  TestAnswer refused = Ask("DELETE", maps + "/a", options);
+  EXPECT_EQ(refused.code, 409);
+  EXPECT_TRUE(refused.message().ends_with("Precondition failed: ResourceVersion in precondition: , ResourceVersion in object meta: " +
+                                          made.Text({"metadata", "resourceVersion"}))) << refused.message();
+  EXPECT_EQ(Ask("DELETE", maps + "/a", R"({"propagationPolicy":"Background"})").code, 200);
+}
+
 TEST_F(DeletionTest, NamespacesAreHeldAsTheyWereFirstDeleted) {
   const std::string path = "/api/v1/namespaces/n";
   ASSERT_EQ(Ask("POST", "/api/v1/namespaces", R"({"metadata":{"name":"n","finalizers":["example.com/f"]}})").code, 201);

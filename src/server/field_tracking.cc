@@ -1,6 +1,7 @@
 #include "server/field_tracking.h"
 
 #include "homeostat/object/json.h"
+#include "homeostat/object/time.h"
 #include "homeostat/schema/api_version.h"
 #include "homeostat/schema/conform.h"
 #include "homeostat/schema/json_encoder.h"
@@ -156,6 +157,23 @@ Task<Value> TrackUpdateOf(RequestContext& context, Value live, Value object, std
 
 namespace {
 
+// Times of a custom resource's metadata that are none are nothing: nobody decodes what apply gives before it has its own.
+Value WithoutBadTimes(object::Arena& arena, const Value& object) {
+  Value metadata = object.Get("metadata");
+  object::ObjectBuilder good(arena, metadata);
+  bool changed = false;
+  for (std::string_view name : {"creationTimestamp", "deletionTimestamp"}) {
+    Value time = metadata.Get(name);
+    if (!time.IsString() || object::ParseTime(time.AsString())) continue;
+    good.Erase(name);
+    changed = true;
+  }
+  if (!changed) return object;
+  object::ObjectBuilder result(arena, object);
+  result.Set("metadata", good.Build());
+  return result.Build();
+}
+
 Result<Value> TypedOutcome(RequestContext& context, const patch::FieldManager& fields, const Value& applied, const patch::FieldManager::Applied& outcome) {
   if (!outcome.changed) {
     context.empty_fields.Clear();
@@ -167,7 +185,9 @@ Result<Value> TypedOutcome(RequestContext& context, const patch::FieldManager& f
   context.empty_fields.Clear();
   Result<Value> typed = outcome.object;
   const schema::Type& type = *context.kind().type;
-  if (!type.structural) typed = schema::FromUnstructured(context.arena(), outcome.object, type);
+  report.keep_nulls = type.structural;
+  if (type.structural) typed = WithoutBadTimes(context.arena(), outcome.object);
+  else typed = schema::FromUnstructured(context.arena(), outcome.object, type);
   if (typed) typed = schema::Conform(context.arena(), *typed, type, report);
   if (!typed) {
     return Fail(Status(500, "", "failed to convert new object (" + fields.Describe(applied) + ") to proper version: unable to convert "

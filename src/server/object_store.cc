@@ -210,16 +210,15 @@ Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::s
                                "the object has been modified; please apply your changes to the latest version and try again"));
 }
 
-Task<Result<bool>> StoreRemoval(RequestContext& context, const schema::Kind& kind, const cache::Entry& entry,
+Task<Result<std::optional<uint64_t>>> StoreRemoval(RequestContext& context, const schema::Kind& kind, const cache::Entry& entry,
                                 store::WriteInfo info) {
   store::Write write{std::string(entry.key()), std::nullopt, store::Expectation::At(entry.revision()), std::move(info)};
   auto commit = CommitWrite(context, kind, "delete", std::move(write));
   CO_TRY_ASSIGN(cache::CommitResult result, co_await std::move(commit));
-  if (!result.committed) {
-    auto settle = WaitForRival(context, result);
-    CO_TRY(co_await std::move(settle));
-  }
-  co_return result.committed;
+  if (result.committed) co_return std::optional<uint64_t>(result.revision);
+  auto settle = WaitForRival(context, result);
+  CO_TRY(co_await std::move(settle));
+  co_return std::optional<uint64_t>();
 }
 
 Task<Result<void>> WaitForRival(RequestContext& context, const cache::CommitResult& result) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "server/context.h"
 
@@ -37,8 +38,8 @@ Task<Result<Answer>> StoreNew(RequestContext& context, Value object, store::Writ
 Task<Result<Answer>> StoreUpdate(RequestContext& context, std::string ns, std::string name, store::WriteInfo info, bool dry_run,
                                  const UpdateFunction& function);
 
-// Removes the object of that kind if it is still at that revision; false when it is not.
-Task<Result<bool>> StoreRemoval(RequestContext& context, const schema::Kind& kind, const cache::Entry& entry,
+// Removes the object of that kind if it is still at that revision: the revision of the removal, nothing when it is not.
+Task<Result<std::optional<uint64_t>>> StoreRemoval(RequestContext& context, const schema::Kind& kind, const cache::Entry& entry,
                                 store::WriteInfo info);
 
 // After a commit that found another state than expected: completes when the cache has that state, so that the next

@@ -175,7 +175,7 @@ class Documents {
           auto extension = aggregator_.Find(version.remote->name);
           if (extension && !extension->documents().group_openapi.empty()) urls.emplace_back(path, extension->documents().group_openapi);
         } else if (version.served) {
-          if (!ours && !group.group.empty()) urls.emplace_back(base, Url(base));
+          if (!ours && std::ranges::any_of(kinds_, [&](const schema::Kind* kind) { return kind->gvk.group == group.group; }) && !group.group.empty()) urls.emplace_back(base, Url(base));
           ours = true;
           urls.emplace_back(path, Url(path));
         }

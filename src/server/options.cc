@@ -97,6 +97,12 @@ void CheckResourceVersionMatch(const ListQuery& list, FieldErrors& errors) {
   }
 }
 
+// A watch that names no version to go on from, in the way that was there before sendInitialEvents: upstream takes it for one that asks
+// for them, so that a bookmark ends them, too.
+bool StartsFromAnywhere(const ListQuery& list) {
+  return list.watch && !list.send_initial_events && list.resource_version_match.empty() && (list.resource_version.empty() || list.resource_version == "0");
+}
+
 }  // namespace
 
 bool ParseBool(std::string_view text) { return !EqualsIgnoreCase(text, "false") && text != "0"; }
@@ -117,6 +123,10 @@ Result<ListQuery> ParseListQuery(const http::Query& query) {
   list.watch = query.Has("watch") && ParseBool(query.Get("watch"));
   list.allow_watch_bookmarks = query.Has("allowWatchBookmarks") && ParseBool(query.Get("allowWatchBookmarks"));
   if (query.Has("sendInitialEvents")) list.send_initial_events = ParseBool(query.Get("sendInitialEvents"));
+  if (StartsFromAnywhere(list)) {
+    list.send_initial_events = true;
+    list.resource_version_match = "NotOlderThan";
+  }
   TRY_ASSIGN(list.timeout_seconds, OptionalInt(query, "timeoutSeconds"));
   TRY_ASSIGN(std::optional<int64_t> limit, OptionalInt(query, "limit"));
   list.limit = limit.value_or(0);

@@ -4,6 +4,7 @@
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "server/change.h"
 #include "server/encode.h"
 #include "server/metadata.h"
 #include "server/options.h"
@@ -148,7 +149,7 @@ Task<Result<Page>> ContinuePage(RequestContext& context, ListQuery query, Select
   co_return TakePage(selection, snapshot.entries, start, query.limit, prefix, snapshot.revision);
 }
 
-// Upstream then reads that object, and knows no pages: neither is a limit a wish for the exact version, nor is there a place to go on.
+// Upstream then reads that object: a limit is no wish for the exact version. With a place to go on from it reads a page as ever.
 bool IsOfOne(const RequestContext& context, const Selection& selection) {
   return selection.name() && (!context.info.ns.empty() || !context.storage().namespaced);
 }
@@ -156,8 +157,8 @@ bool IsOfOne(const RequestContext& context, const Selection& selection) {
 Task<Result<Page>> FirstPage(RequestContext& context, ListQuery query, Selection selection, std::string prefix) {
   CO_TRY_ASSIGN(uint64_t asked, ParseListVersion(query.resource_version));
   const bool of_one = IsOfOne(context, selection);
-  bool exact = query.resource_version_match == "Exact" ||
-               (query.resource_version_match.empty() && query.limit > 0 && asked > 0 && !of_one);
+  // Version 0 in a spelling other than "0", which is refused, is none.
+  bool exact = asked > 0 && (query.resource_version_match == "Exact" || (query.resource_version_match.empty() && query.limit > 0 && !of_one));
   if (asked > 0) {
     auto wait = context.parts.cache.WaitFor(asked, kFreshnessWait);
     CO_TRY(co_await std::move(wait));
@@ -196,7 +197,7 @@ Task<Result<http::Response>> GetObject(RequestContext& context) {
     auto wait = context.parts.cache.WaitFor(*revision, kFreshnessWait);
     CO_TRY(co_await std::move(wait));
   }
-  CO_TRY(CheckKeyName(context.info.name));
+  CO_TRY(CheckKey(context, context.info.name));
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
   if (!entry) co_return Fail(context.NotFound(context.info.name));
   if (context.resource->conversion != nullptr) {
@@ -210,8 +211,7 @@ Task<Result<http::Response>> GetObject(RequestContext& context) {
 
 Task<Result<ListPage>> ReadPage(RequestContext& context, ListQuery query, Selection selection) {
   std::string prefix = StoragePrefix(context.storage(), context.info.ns);
-  auto take = query.continue_token.empty() || IsOfOne(context, selection) ? FirstPage(context, query, selection, prefix)
-                                           : ContinuePage(context, query, selection, prefix);
+  auto take = query.continue_token.empty() ? FirstPage(context, query, selection, prefix) : ContinuePage(context, query, selection, prefix);
   CO_TRY_ASSIGN(Page page, co_await std::move(take));
   auto views = ViewsOf(context.parts, *context.resource, std::move(page.entries));
   CO_TRY_ASSIGN(page.entries, co_await std::move(views));

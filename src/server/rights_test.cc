@@ -54,6 +54,8 @@ TEST_F(RightsTest, NobodyBindsMoreThanTheyHave) {
   TestAnswer missing = AsMira("POST", kBindings, binding("b", "Role", "nope"));
   EXPECT_EQ(missing.code, 404);
   EXPECT_EQ(missing.message(), "rolebindings.rbac.authorization.k8s.io \"nope\" not found");
+  Give("binder-of-all", R"([{"verbs":["create"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterrolebindings"]}])");
+  EXPECT_EQ(AsMira("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding("b", "Role", "nope")).message(), "Namespace parameter required.");
   Give("bind-dns", R"([{"verbs":["bind"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],"resourceNames":["system:kube-dns"]}])");
   EXPECT_EQ(AsMira("POST", kBindings, binding("b", "ClusterRole", "system:kube-dns")).code, 201);
   EXPECT_EQ(AsMira("POST", kBindings, binding("c", "ClusterRole", "system:kube-scheduler")).code, 403);

@@ -35,6 +35,14 @@ TEST_F(RoutesTest, UrlsAndMethods) {
       {"GET", "/apis/apps/v1/deployments/m/scale", 404, kNoResource},
       {"POST", "/api/v1/configmaps", 405, kNoMethod, "{}"},
       {"DELETE", "/api/v1/configmaps", 405, kNoMethod},
+      {"GET", "/api/v1/namespaces//nodes", 404, kNoResource},
+      {"GET", "/api/v1/namespaces//configmaps/m", 400, "Namespace parameter required."},
+      {"PUT", "/api/v1/namespaces//configmaps/m", 400, "Namespace parameter required.", R"({"metadata":{"name":"m"}})"},
+      {"DELETE", "/api/v1/namespaces//configmaps/m", 400, "Namespace parameter required."},
+      {"DELETE", "/api/v1/namespaces//configmaps?fieldSelector=metadata.name%3Dm", 400, "Namespace parameter required."},
+      {"GET", "/apis/apps/v1/namespaces//deployments/m/scale", 400, "Namespace parameter required."},
+      {"GET", "/apis/apps/v1/namespaces//deployments/m/status", 400, "Namespace parameter required."},
+      {"POST", "/api/v1/namespaces//configmaps", 422, "ConfigMap \"n\" is invalid: metadata.namespace: Required value", R"({"metadata":{"name":"n"}})"},
       {"GET", "/api/v1/namespaces/default/nodes", 404, kNoResource},
       {"GET", "/api/v1/namespaces/default/nodes/x", 404, kNoResource},
       {"GET", "/api/v1/namespaces/default/namespaces/x", 404, kNoResource},
@@ -95,10 +103,13 @@ TEST_F(RoutesTest, OptionsThatDontFit) {
       {"GET", maps + "?timeout=x", 400, R"(invalid timeout specified in the request URL - time: invalid duration "x")"},
       {"GET", maps + "?continue=a%25", 400, not_known + "illegal base64 data at input byte 1"},
       {"GET", maps + "?continue=abcde&resourceVersion=5", 400, not_known + "illegal base64 data at input byte 4"},
+      {"GET", maps + "?continue=abcde&fieldSelector=metadata.name%3Dm", 400, not_known + "illegal base64 data at input byte 4"},
       {"GET", maps + "?continue=e30", 400, not_known + "server does not recognize this encoded version "},
       {"GET", maps + "?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ", 400, not_known + "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"},
       {"GET", maps + "?watch=1&sendInitialEvents=true", 422,
        list + "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"},
+      {"GET", "/api/v1/watch/namespaces/default/configmaps/m?fieldSelector=metadata.name%3Dn", 400, "fieldSelector metadata.name doesn't match requested name"},
+      {"GET", "/api/v1/watch/namespaces/default/configmaps/m?fieldSelector=metadata.namespace%3Ddefault", 400, "fieldSelector metadata.name doesn't match requested name"},
       {"GET", maps + "?watch=1&resourceVersionMatch=x", 422,
        list + "[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, "
               "resourceVersionMatch: Unsupported value: \"x\": supported values: \"NotOlderThan\"]"},
@@ -231,6 +242,30 @@ TEST_F(RoutesTest, BodiesOfOtherKinds) {
       {R"({"kind":"ConfigMap","apiVersion":"/v9"})", "ConfigMap in version \"v9\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for version \"v9\" in scheme \"pkg/runtime/scheme.go:111\""},
   };
   for (const Case& wanted : kCases) EXPECT_EQ(Ask("POST", kMaps, wanted.body).message(), wanted.why);
+  // What upstream's servers know of each other, and in which versions there are options.
+  struct Head {
+    const char* path;
+    const char* kind;
+    const char* version;
+    const char* package;  // null: not known
+  };
+  const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", services = "/apis/apiregistration.k8s.io/v1/apiservices";
+  const Head kHeads[] = {
+      {kMaps, "DeleteOptions", "bogus/v1", nullptr}, {kMaps, "DeleteOptions", "apps/v9", nullptr}, {kMaps, "DeleteOptions", "apps/v1beta2", "v1"},
+      {kMaps, "CreateOptions", "autoscaling/v2", "v1"}, {kMaps, "WatchEvent", "apps/v1", "v1"}, {kMaps, "DeleteOptions", "autoscaling/v2beta1", nullptr},
+      {kMaps, "Table", "meta.k8s.io/v1", nullptr}, {kMaps, "DeleteOptions", "meta.k8s.io/v1", nullptr}, {kMaps, "Status", "bogus/v1", "v1"},
+      {kMaps, "APIService", "apiregistration.k8s.io/v1", nullptr}, {kMaps, "CustomResourceDefinition", "apiextensions.k8s.io/v1beta1", nullptr},
+      {kMaps, "ImageReview", "imagepolicy.k8s.io/v1alpha1", "v1alpha1"}, {definitions.c_str(), "Pod", "v1", nullptr}, {definitions.c_str(), "Status", "v1", "v1"},
+      {definitions.c_str(), "ConversionReview", "apiextensions.k8s.io/v1", "v1"}, {definitions.c_str(), "DeleteOptions", "apps/v1", nullptr},
+      {services.c_str(), "APIServiceList", "apiregistration.k8s.io/v1beta1", "v1beta1"}, {services.c_str(), "List", "v1", nullptr},
+      {services.c_str(), "DeleteOptions", "apiregistration.k8s.io/v1", "v1"}, {services.c_str(), "GetOptions", "v1", "v1"},
+  };
+  for (const Head& head : kHeads) {
+    std::string body = std::string(R"({"kind":")") + head.kind + R"(","apiVersion":")" + head.version + "\"}", message = Ask("POST", head.path, body).message();
+    std::string why = head.package == nullptr ? std::string("no kind \"") + head.kind + "\" is registered for version \"" + head.version + "\""
+                                              : std::string("converting (") + head.package + "." + head.kind + ")";
+    EXPECT_NE(message.find(why), message.npos) << head.path << " " << body << ": " << message;
+  }
 }
 
 }  // namespace

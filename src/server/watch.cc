@@ -74,6 +74,7 @@ class WatchBody : public http::BodyReader {
   Result<void> AppendObject(std::string& out, std::string_view type, const cache::EntryPtr& entry);
   // The same of a tree in storage version, which the document keeps alive.
   Result<void> AppendTree(std::string& out, std::string_view type, const object::DocumentPtr& document, const Value& tree);
+  bool EndsBeforeFirstEvent();
   void AppendBookmark(std::string& out, uint64_t revision, bool initial_events_end);
   void AppendError(std::string& out, const Status& status);
   WatchState& state() { return state_; }
@@ -100,6 +101,13 @@ Result<bool> WatchBody::Matches(const cache::EntryPtr& entry) {
   return state_.selection.Matches(document->root());
 }
 
+// No event holds a list, so that upstream's stream just ends where it would show the first thing as one.
+bool WatchBody::EndsBeforeFirstEvent() {
+  if (state_.output.transformation != Transformation::kPartialMetadataList) return false;
+  finished_ = true;
+  return true;
+}
+
 Result<void> WatchBody::AppendObject(std::string& out, std::string_view type, const cache::EntryPtr& entry) {
   if (state_.output.transformation == Transformation::kNone) {
     TRY_ASSIGN(Bytes object, EncodeEntry(state_.resource, entry, state_.output.encoding, false));
@@ -111,6 +119,7 @@ Result<void> WatchBody::AppendObject(std::string& out, std::string_view type, co
 }
 
 Result<void> WatchBody::AppendTree(std::string& out, std::string_view type, const object::DocumentPtr& document, const Value& tree) {
+  if (EndsBeforeFirstEvent()) return {};
   RequestContext context{state_.parts, state_.request, state_.info, http::Query::Parse(state_.request.query), state_.user};
   context.resource = &state_.resource;
   context.output = state_.output;
@@ -125,13 +134,13 @@ Result<void> WatchBody::AppendTree(std::string& out, std::string_view type, cons
     AppendFrame(out, Encoding::kJson, type, table);
     return {};
   }
-  if (state_.output.transformation != Transformation::kNone) context.output.transformation = Transformation::kPartialMetadata;
   TRY_ASSIGN(http::Response one, EncodeAnswer(context, Answer{200, document, tree, state_.resource.storage, nullptr}));
   AppendFrame(out, state_.output.encoding, type, one.body.front());
   return {};
 }
 
 void WatchBody::AppendBookmark(std::string& out, uint64_t revision, bool initial_events_end) {
+  if (EndsBeforeFirstEvent()) return;
   auto document = std::make_shared<object::Document>();
   object::Arena& arena = document->arena();
   const schema::Kind& kind = *state_.resource.kind;
@@ -286,6 +295,9 @@ Task<Result<http::Response>> WatchObjects(RequestContext& context) {
   CO_TRY_ASSIGN(query, ParseListQuery(context.query));
   if (!context.info.name.empty() && query.field_selector.empty()) query.field_selector = "metadata.name=" + context.info.name;
   CO_TRY_ASSIGN(Selection selection, Selection::Make(query, *context.resource));
+  if (!context.info.name.empty() && selection.name() != context.info.name) {
+    co_return Fail(BadRequestError("fieldSelector metadata.name doesn't match requested name"));
+  }
   auto asked = ParseResourceVersion(query.resource_version);
   if (!asked) co_return Fail(Status(500, "", asked.error().message()));
   std::string prefix = StoragePrefix(context.storage(), context.info.ns);

@@ -110,6 +110,41 @@ TEST_F(WatchSocketTest, ProtobufIsBinaryWithoutALength) {
   EXPECT_TRUE(peer.messages[0].data.view().starts_with("\x0a\x05" "ADDED")) << peer.messages[0].data.view();
 }
 
+// Who names no version to go on from gets what there is, and the bookmark that ends it, as if sendInitialEvents were set.
+TEST_F(WatchSocketTest, ABookmarkEndsWhatIsThereAlready) {
+  Ask("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"a","labels":{"x":"y"}}})");
+  struct Case {
+    const char* query;
+    size_t marks;
+  };
+  for (const Case& wanted : {Case{"&allowWatchBookmarks=true", 1}, Case{"&allowWatchBookmarks=true&resourceVersion=0", 1}, Case{"", 0},
+                             Case{"&allowWatchBookmarks=true&resourceVersion=00", 0}}) {
+    http::Response response = Open(std::string("&timeoutSeconds=1&labelSelector=x%3Dy") + wanted.query, {{"Origin", "https://x"}});
+    ASSERT_EQ(response.code, 101);
+    Peer peer(*runtime);
+    Run(response, peer, [&] { return ended_; });
+    ASSERT_EQ(peer.messages.size(), 1 + wanted.marks) << wanted.query;
+    EXPECT_EQ(Parse(peer.messages[0])->root().Get("type").AsString(), "ADDED");
+    if (wanted.marks == 1) {
+      object::DocumentPtr mark = Parse(peer.messages[1]);
+      EXPECT_EQ(mark->root().Path({"object", "metadata", "annotations", "k8s.io/initial-events-end"}).AsString(), "true") << wanted.query;
+    }
+    group_.reset();
+    ended_ = false;
+  }
+}
+
+TEST_F(WatchSocketTest, EventsAreNoLists) {
+  Ask("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"a","labels":{"x":"y"}}})");
+  http::Response response = Open("&timeoutSeconds=50&labelSelector=x%3Dy",
+                                 {{"Origin", "https://x"}, {"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}});
+  Peer peer(*runtime);
+  MonotonicTime start = runtime->Now();
+  Run(response, peer, [&] { return ended_; });
+  EXPECT_LT(runtime->Now() - start, 1s);
+  EXPECT_TRUE(peer.messages.empty());
+}
+
 TEST_F(WatchSocketTest, ClosesWhenItsTimeIsOver) {
   http::Response response = Open("&timeoutSeconds=5&labelSelector=none", {{"Origin", "https://x"}});
   Peer peer(*runtime);

@@ -44,7 +44,7 @@ class Case:
         self.seed_index = self.chance.randrange(len(seeds['objects']))
         self.shared = seeds.get('shared', False)
         if self.shared:
-            self.name = shared_name(self.resource, self.seed_index)
+            self.name = shared_name(self.resource, self.seed_index, namespace)
         else:
             self.name = seeds['names'][number % len(seeds['names'])] if 'names' in seeds else f'{namespace}-{number}'
         self.object = seed_object(self.resource, self.seed_index, self.name, namespace)
@@ -310,8 +310,8 @@ class Walk(Case):
         self.path = f'{self.collection}/{self.name}'
 
     def requests(self):
-        body = merged(self.object, {'metadata': {'labels': {'walk': 'yes'}}})
-        pick = self.collection + '?labelSelector=walk%3Dyes'
+        body = merged(self.object, {'metadata': {'labels': {'walk': f'{self.namespace}-{self.seed_index}'}}})
+        pick = f'{self.collection}?labelSelector=walk%3D{self.namespace}-{self.seed_index}'
         note = {'metadata': {'annotations': {'noted': 'yes'}}}
         yield Request('create', 'POST', self.collection, compact(body))
         yield Request('create again', 'POST', self.collection, compact(body))
@@ -340,8 +340,9 @@ class Walk(Case):
         yield Request('get after delete', 'GET', self.path)
 
 
-def shared_name(resource, index):
-    return f'shared-{resource.plural}-{index}'[:60]
+def shared_name(resource, index, namespace):
+    """Of the run alone: others may be going on."""
+    return f'{namespace}-s-{resource.plural}-{index}'[:60]
 
 
 def seed_object(resource, index, name, namespace):

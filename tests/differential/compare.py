@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends the same random requests to homeostat and to a real kube-apiserver and compares the answers.
 
-    compare.py --peer URL --peer-cert FILE --peer-key FILE --peer-ca FILE [--seed N] [--count N] [--kinds PATTERN ...] [--case N]
+    compare.py --peer URL --peer-cert FILE --peer-key FILE --peer-ca FILE [--seed N] [--what SORT ...] [--count N | --requests N] [--kinds PATTERN ...] [--case N]
                [--program build/homeostat | --server URL --cert FILE --key FILE --ca FILE] [--out FILE]
 
 README.md says how to have a peer and how to read what comes out. The exit code is 0 whatever differs: this finds faults, golden
@@ -10,6 +10,7 @@ holds them.
 import argparse
 import collections
 import fnmatch
+import itertools
 import json
 import pathlib
 import re
@@ -27,17 +28,22 @@ import answers  # noqa: E402
 import bodies  # noqa: E402
 import calls  # noqa: E402
 import cases  # noqa: E402
+import clients  # noqa: E402
 import crds  # noqa: E402
 import explained  # noqa: E402
 import lists  # noqa: E402
 import policies  # noqa: E402
+import rights  # noqa: E402
 import schemas  # noqa: E402
+import space  # noqa: E402
 import things  # noqa: E402
 from server import Connections, Homeostat  # noqa: E402
 
 
 SORTS = {'cases': cases.Case, 'lists': lists.Lists, 'bodies': bodies.Bodies, 'crds': crds.Definitions, 'calls': calls.Calls, 'policies': policies.Policies,
-         'things': things.Things}
+         'things': things.Things, 'clients': clients.Clients, 'rights': rights.Rights}
+ASKED_AGAIN = 30
+WALK = 'walk'  # not random, and so has an end: the usual walk over every seed
 
 
 class Side:
@@ -194,7 +200,7 @@ def decided_differently(peer, ours):
 class Run:
     def __init__(self, sides, options, resources):
         self.sides, self.options, self.resources = sides, options, resources
-        self.compared = collections.Counter()
+        self.compared, self.explained = collections.Counter(), collections.Counter()
         self.found = collections.defaultdict(list)
         self.out = open(options.out, 'w') if options.out else None
 
@@ -205,7 +211,7 @@ class Run:
         for resource in self.resources:
             if resource.seeds.get('shared'):
                 for index in range(len(resource.seeds['objects'])):
-                    body = cases.seed_object(resource, index, cases.shared_name(resource, index), namespace)
+                    body = cases.seed_object(resource, index, cases.shared_name(resource, index, namespace), namespace)
                     everything.append((resource.path(namespace + '-q' if resource.kind in ('ResourceQuota', 'LimitRange') else namespace), body))
         everything.insert(1, ('/api/v1/namespaces', {'apiVersion': 'v1', 'kind': 'Namespace', 'metadata': {'name': namespace + '-q'}}))
         for side in self.sides:
@@ -214,7 +220,7 @@ class Run:
                 if code not in (201, 409):
                     print(f"note: {side.connections.url.netloc}: POST {path} {body['metadata']['name']}: {code} {data[:300].decode()}")
 
-    def play(self, case):
+    def play(self, case, sort):
         resource_namespace = self.sides[0].namespace
         if case.resource.kind in ('ResourceQuota', 'LimitRange'):
             case.collection = case.resource.path(resource_namespace + '-q')
@@ -228,17 +234,36 @@ class Run:
             if request.until:
                 together(self.sides, lambda side: side.wait(request))
                 continue
-            peer, ours = explained.both(case.resource.kind, request, *together(self.sides, lambda side: side.send(request)))
-            self.compared[case.resource.title] += 1
+            peer, ours, reason = self.answers(case.resource.kind, request)
+            self.compared[sort] += 1
+            self.explained.update([reason] if reason and peer == ours else [])
             what = family(peer, ours)
             if verbose:
                 self.show(request, peer, ours, what)
             if what:
-                self.record(case, request, peer, ours, what)
+                self.record(sort, case, request, peer, ours, what)
+            if reason == explained.upstream_panics.__name__:
+                break  # ours may have stored what theirs has not
             if (decided_differently(peer, ours) and not case.goes_on) or (request.operation in ('create seed', 'create definition') and peer['code'] != 201):
                 break
         for request in case.cleanup():
             together(self.sides, lambda side: side.send(request))
+
+    def answers(self, kind, request):
+        """Of both, without what is explained; and the explanation that made them equal, if one did."""
+        for attempt in range(4):
+            first, own = together(self.sides, lambda side: side.send(request))
+            peer, ours, reason = explained.both(kind, request, first, own)
+            if peer == ours:
+                return peer, ours, reason or ('may_end_early' if attempt else None)
+            if not explained.may_end_early(request):
+                break
+        if explained.without_effect(request, first, own):
+            for _ in range(ASKED_AGAIN):
+                again, same, _ = explained.both(kind, request, self.sides[0].send(request), own)
+                if again == same:
+                    return again, same, 'the peer itself answers so, too, when it is asked again'
+        return peer, ours, None
 
     @staticmethod
     def exists(side, path):
@@ -253,21 +278,25 @@ class Run:
             print('  ours:  ', ours['code'], ours['warnings'] or '', json.dumps(ours['body'], ensure_ascii=False)[:3000])
             print('  ', what)
 
-    def record(self, case, request, peer, ours, what):
+    def record(self, sort, case, request, peer, ours, what):
         lines = answers.differences(peer, ours)
-        entry = {'case': case.number, 'kind': case.resource.title, 'operation': request.operation, 'family': what, 'differences': lines[:12],
-                 'request': f'{request.method} {request.path}', 'body': None if callable(request.body) else request.body}
+        entry = {'sort': sort, 'case': case.number, 'kind': case.resource.title, 'operation': request.operation, 'family': what, 'differences': lines[:12],
+                 'request': f'{request.method} {request.path}', 'headers': request.headers, 'body': None if callable(request.body) else request.body}
         self.found[what].append(entry)
         if self.out:
             self.out.write(json.dumps(entry, ensure_ascii=False) + '\n')
+            self.out.flush()
 
     def report(self):
         total, differing = sum(self.compared.values()), sum(len(entries) for entries in self.found.values())
         for what, entries in sorted(self.found.items(), key=lambda item: -len(item[1]))[:self.options.families]:
             kinds = collections.Counter(entry['kind'].split()[-1] for entry in entries)
             shown = ', '.join(f'{kind} {count}' for kind, count in kinds.most_common(5))
-            print(f"{len(entries):5}  {what}\n         {shown}; e.g. case {entries[0]['case']} ({entries[0]['operation']})")
-        print(f'{total} requests compared, {differing} differ, in {len(self.found)} families')
+            print(f"{len(entries):5}  {what}\n         {shown}; e.g. {entries[0]['sort']} {entries[0]['case']} ({entries[0]['operation']})")
+        for reason, count in self.explained.most_common():
+            print(f'{count:5}  explained: {reason}')
+        sorts = ', '.join(f'{sort} {count}' for sort, count in self.compared.items())
+        print(f'{total} requests compared ({sorts}): {differing} differ, in {len(self.found)} families; {self.explained.total()} more are explained')
 
 
 def main():
@@ -280,10 +309,10 @@ def main():
     parser.add_argument('--program', default=HERE.parent.parent / 'build' / 'homeostat')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--first', type=int, default=0, help='number of the first case')
-    parser.add_argument('--count', type=int, default=1000, help='how many cases')
+    parser.add_argument('--count', type=int, default=1000, help='how many cases of each sort')
+    parser.add_argument('--requests', type=int, help='instead of that: go on, the sorts by turns, until so many requests were compared')
     parser.add_argument('--case', type=int, help='only this one, everything shown')
-    parser.add_argument('--walk', action='store_true', help='no random cases: the usual walk over every seed')
-    parser.add_argument('--what', choices=sorted(SORTS), default='cases', help='the sort of conversations')
+    parser.add_argument('--what', nargs='+', choices=sorted([*SORTS, WALK]), default=['cases'], help='the sorts of conversations')
     parser.add_argument('--kinds', nargs='*', default=['*'], help='patterns such as "apps/v1 *" or "* Pod"')
     parser.add_argument('--families', type=int, default=80, help='how many families to show')
     parser.add_argument('--out', help='a file for every difference, one JSON object a line')
@@ -301,27 +330,50 @@ def main():
 
 
 def run(peer, ours, options):
-    # Letters that no uid has, so that placeholders don't take a part of one for it.
-    namespace = 'dif' + ''.join('ghjkmnpqrs'[int(digit)] for digit in str(options.seed))
+    namespace = space.name(options.seed, alone=options.case is not None)
     sides = [Side(peer, namespace), Side(ours, namespace)]
     known = schemas.load(sides[0].get)
-    seeds = {entry['kind']: entry for file in sorted((HERE / 'seeds').glob('*.json')) for entry in json.loads(file.read_text())}
+    seeds = all_seeds()
     chosen = []
     for title, resource in sorted(known.items()):
         resource.seeds = seeds.get(title)
         if resource.seeds and any(fnmatch.fnmatch(title, one) for one in options.kinds):
             chosen.append(resource)
     work = Run(sides, options, chosen)
-    work.prepare(namespace)
-    if options.walk:
-        for resource in chosen:
+    together(sides, lambda side: space.sweep(side.connections, known, namespace))  # of a run of this seed that was broken off
+    try:
+        work.prepare(namespace)
+        play_all(work, options, namespace)
+    finally:
+        work.report()
+        together(sides, lambda side: space.sweep(side.connections, known, namespace))
+
+
+def all_seeds():
+    """Seeds by kind; a kind may have some in more than one file."""
+    seeds = {}
+    for file in sorted((HERE / 'seeds').glob('*.json')):
+        for entry in json.loads(file.read_text()):
+            known = seeds.setdefault(entry['kind'], {'objects': []})
+            known.update({name: value for name, value in entry.items() if name != 'objects'})
+            known['objects'] += entry['objects']
+    return seeds
+
+
+def play_all(work, options, namespace):
+    """All cases that were asked for, the sorts by turns."""
+    if WALK in options.what:
+        for resource in work.resources:
             for index in range(len(resource.seeds['objects'])):
-                work.play(cases.Walk(resource, index, namespace))
-    else:
-        numbers = [options.case] if options.case is not None else range(options.first, options.first + options.count)
-        for number in numbers:
-            work.play(SORTS[options.what](options.seed, number, chosen, namespace))
-    work.report()
+                work.play(cases.Walk(resource, index, namespace), WALK)
+    sorts = [sort for sort in options.what if sort != WALK]
+    numbers = [options.case] if options.case is not None else itertools.count(options.first) if options.requests else \
+        range(options.first, options.first + options.count)
+    for number in numbers if sorts else []:
+        for sort in sorts:
+            work.play(SORTS[sort](options.seed, number, work.resources, namespace), sort)
+            if options.requests and work.compared.total() >= options.requests:
+                return
 
 
 if __name__ == '__main__':

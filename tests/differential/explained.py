@@ -11,7 +11,7 @@ BACKGROUND_COLUMNS = {'Available', 'MissingPL'}
 SERVICE_ADDRESS = re.compile(r'10\.96\.\d+\.\d+')
 TYPE_NAME = re.compile(r'selfType\d+')
 MAP_ENTRY = re.compile(r'\[[^\]]*[^\]\d][^\]]*\]')
-TYPED_FAULTS = re.compile(r'^(failed to create typed (?:patch|live) object .*?): (?:errors:\n)?(.*)$', re.DOTALL)
+TYPED_FAULTS = re.compile(r'^(failed to create typed (?:patch|live) object .*?|failed to create manager for existing fields: .*? to smd typed): (?:errors:\n)?(.*)$', re.DOTALL)
 
 
 def background_status(case_kind, answer):
@@ -37,7 +37,7 @@ def background_status(case_kind, answer):
         body['message'] = re.sub(r'status\.conditions\[\d+\]', 'status.conditions[*]', body.get('message', ''))
 
 
-def go_map_order(answer):
+def go_map_order(_, answer):
     """Go goes through a map in any order: faults of its entries come so, the managers of a conflict, and the faults of an
     object that does not fit its schema."""
     body = answer['body']
@@ -94,9 +94,11 @@ def schema_map_order(kind, answer):
         causes.sort(key=lambda cause: (cause.get('field', ''), cause.get('message', '')))
         if len(causes) > 1:
             body['message'] = '<the causes>'
+    if kind == 'CustomResourceDefinition' and any('unrecognized format' in warning for warning in answer['warnings']):
+        answer['warnings'].sort()
 
 
-def rules_of_a_user(answer):
+def rules_of_a_user(_, answer):
     """Roles are gone through in any order."""
     status = answer['body'].get('status') if isinstance(answer['body'], dict) else None
     if not isinstance(status, dict):
@@ -106,7 +108,7 @@ def rules_of_a_user(answer):
             status[name].sort(key=lambda rule: json.dumps(rule, sort_keys=True))
 
 
-def names_of_types(answer):
+def names_of_types(_, answer):
     """The type of a rule's self has a random name, which faults of the rule tell."""
     body = answer['body']
     if not isinstance(body, dict) or body.get('kind') != 'Status':
@@ -135,7 +137,7 @@ def second_of_writing(kind, answer):
             metadata['managedFields'].sort(key=lambda entry: (str(entry.get('operation')), str(entry.get('manager')), str(entry.get('subresource'))))
 
 
-def given_addresses(answer):
+def given_addresses(_, answer):
     """Addresses of services that were given out at random may stand in messages."""
     body = answer['body']
     if not isinstance(body, dict) or body.get('kind') != 'Status':
@@ -145,7 +147,7 @@ def given_addresses(answer):
         cause['message'] = SERVICE_ADDRESS.sub('<address>', cause.get('message', ''))
 
 
-def versions_in_texts(answer):
+def versions_in_texts(_, answer):
     """A version of the client's own that a message repeats, or that stands in YAML which this tool can't read (`<<`)."""
     body = answer['body']
     if isinstance(body, str):
@@ -154,7 +156,7 @@ def versions_in_texts(answer):
         body['message'] = re.sub(r'ResourceVersion in the precondition \(\d+\)', 'ResourceVersion in the precondition (<rv>)', body.get('message', ''))
 
 
-def upstream_panics(peer, ours):
+def upstream_panics(_, peer, ours):
     """Some writes make upstream panic: its client sees a connection that is closed, ours an answer."""
     return peer['code'] == 0 and 'RemoteDisconnected' in str(peer['body']) and ours['code'] != 0
 
@@ -166,18 +168,33 @@ def directives_in_map_order(request, peer, ours):
     return '$deleteFromPrimitiveList/' in text and any('element types are not identical' in str(side['body']) for side in (peer, ours))
 
 
+def may_end_early(request):
+    """Upstream's cache follows etcd: a watch of one second may be over before it has caught up, or before the bookmark that ends what
+    is there already, which a timer of a second sends. So one that differs is asked again; it must then agree."""
+    return request.method == 'GET' and 'watch=' in request.path and 'timeoutSeconds=1' in request.path
+
+
+def without_effect(request, peer, ours):
+    """Whether the peer may be asked again. What it then answers at times, in the order of a map of its own, is right as well: the
+    only proof of chance that needs no rule."""
+    refused = peer['code'] >= 400 and ours['code'] >= 400
+    return refused and not callable(request.body) or request.method == 'GET' and 'watch' not in request.path
+
+
+RULES = [background_status, go_map_order, second_of_writing, given_addresses, rules_of_a_user, names_of_types, schema_map_order, versions_in_texts]
+
+
 def both(kind, request, peer, ours):
-    """The two answers without what is explained."""
-    if upstream_panics(peer, ours) or directives_in_map_order(request, peer, ours):
-        return ours, ours
+    """The two answers without what is explained, and the name of the rule that made them equal, if any did."""
+    if peer == ours:
+        return peer, ours, None
+    for rule in (upstream_panics, directives_in_map_order):
+        if rule(request, peer, ours):
+            return ours, ours, rule.__name__
     peer, ours = copy.deepcopy(peer), copy.deepcopy(ours)
-    for answer in (peer, ours):
-        background_status(kind, answer)
-        go_map_order(answer)
-        second_of_writing(kind, answer)
-        given_addresses(answer)
-        rules_of_a_user(answer)
-        names_of_types(answer)
-        schema_map_order(kind, answer)
-        versions_in_texts(answer)
-    return peer, ours
+    for rule in RULES:
+        for answer in (peer, ours):
+            rule(kind, answer)
+        if peer == ours:
+            return peer, ours, rule.__name__
+    return peer, ours, None

@@ -4,6 +4,7 @@ import random
 import urllib.parse
 
 import cases
+import space
 import values
 from cases import MERGE, Request, compact, merged
 
@@ -78,6 +79,9 @@ class Lists(cases.Case):
         for name in self.names:
             path = f'{self.collection}/{name}'
             requests += [Request('', 'DELETE', path, gone), Request('', 'PATCH', path, '{"metadata":{"finalizers":null}}', MERGE), Request('', 'DELETE', path, gone)]
+        if self.resource.namespaced:
+            requests.append(Request('', 'DELETE', f'/api/v1/namespaces/{self.space}/serviceaccounts/default'))
+            requests += [Request('', *request) for request in space.removal(self.space)]
         return requests
 
     def base(self, **query):

@@ -6,7 +6,7 @@ import types
 import urllib.parse
 
 from cases import APPLY, JSON_PATCH, MERGE, TABLE, Request, compact, merged
-from crds import CRDS, Definitions, Shapes
+from crds import CRDS, Definitions
 
 PARTIAL_LIST = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'
 PARTIAL = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io'
@@ -157,10 +157,8 @@ class Things(Definitions):
         yield from self.some(chance.randint(14, 24))
         if chance.random() < 0.6:
             yield self.tighten()
+            yield self.in_effect()
             yield Request('get definition', 'GET', self.path)
-            wait = Request('', 'GET', self.base('v1')[1] + '?limit=1')
-            wait.until = True
-            yield wait
             yield from self.some(chance.randint(6, 12))
         yield Request('delete things', 'DELETE', self.base('v1')[1])
 
@@ -303,4 +301,5 @@ class Things(Definitions):
                     of['maxProperties'] = 1
                 elif of.get('type') == 'object' and 'properties' in of and 'x-kubernetes-map-type' not in of:
                     of['required'] = [next(iter(of['properties']))]
+        self.mark()
         return Request('tighten definition', 'PATCH', self.path, compact({'spec': {'versions': self.body['spec']['versions']}}), MERGE)

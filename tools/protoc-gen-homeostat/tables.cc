@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "text.h"
@@ -65,6 +66,46 @@ std::vector<size_t> OrderByNumber(const std::vector<Field>& fields) {
   };
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
   return order;
+}
+
+std::string FormOf(const Field& field) {
+  if (field.shape == Shape::kList) return "kList";
+  if (field.shape == Shape::kMap) return "kMap";
+  return field.message != nullptr ? field.message->form : field.element_form;
+}
+
+// As in schema/internal/presence.h: to Go a struct, or a type of its own that is one.
+bool IsStructLike(const std::string& form) {
+  static const std::set<std::string> kOthers = {"kBool",   "kInt32",  "kInt64", "kUint32", "kUint64",
+                                                "kDouble", "kString", "kBytes", "kList",   "kMap"};
+  return !kOthers.contains(form);
+}
+
+// Whether the field is written where it is absent.
+bool IsWrittenAbsent(const Field& field) {
+  if (field.options.omitzero()) return false;
+  return !field.omit_empty || (!field.options.pointer() && IsStructLike(FormOf(field)));
+}
+bool IsWireWrittenAbsent(const Field& field) {
+  if (field.inline_number != 0) return true;  // the struct it lives in is
+  std::string form = FormOf(field);
+  return field.number != 0 && !field.options.pointer() && form != "kList" && form != "kMap" && form != "kBytes";
+}
+
+// A bit for each field that is; all of them if there are too many.
+template <class Is>
+std::string FieldMask(const std::vector<Field>& fields, Is is) {
+  uint64_t mask = 0;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields.size() > 64 || is(fields[i])) mask |= uint64_t{1} << (i & 63);
+  }
+  if (fields.size() > 64) mask = ~uint64_t{0};
+  return std::to_string(mask) + "u";
+}
+
+void AddMasks(Initializer& type, const std::vector<Field>& fields) {
+  type.Add("absent_in_json", FieldMask(fields, IsWrittenAbsent));
+  type.Add("absent_on_wire", FieldMask(fields, IsWireWrittenAbsent));
 }
 
 std::string VerbsText(const std::vector<std::string>& verbs) {
@@ -148,6 +189,7 @@ void TableWriter::WriteMessage(const Message& message) {
       fields_ += IndexArray("numbers_" + message.name, numbers);
       type.Add("by_number", "numbers_" + message.name);
     }
+    AddMasks(type, message.fields);
   }
   if (message.IsBareList()) {
     type.Add("element", Anonymous("{.form = Form::kString}"));
@@ -272,6 +314,7 @@ std::string TableWriter::GranularStruct(const Message& message) {
   type.Add("fields", "fields_" + message.name);
   type.Add("by_name", "names_granular_" + message.name);
   type.Add("by_number", "numbers_granular_" + message.name);
+  AddMasks(type, message.fields);
   type.Add("list_type_declared", "true");
   return Anonymous(type.Take());
 }

@@ -25,6 +25,9 @@ const schema::Kind* FindKind(std::string_view group, std::string_view version, s
 // TokenRequest. Those of meta.k8s.io (Status, DeleteOptions, WatchEvent …) are found in every group and version.
 const schema::Type* FindTypeOfKind(std::string_view group, std::string_view version, std::string_view kind);
 
+// Whether Kubernetes has kinds in that version of the group, served or not.
+bool IsGroupVersion(std::string_view group, std::string_view version);
+
 // Whether Kubernetes knows a kind, or the list of one, in a version that is served no more.
 bool IsOldKind(std::string_view group, std::string_view version, std::string_view kind);
 

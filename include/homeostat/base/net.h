@@ -19,6 +19,7 @@ struct PeerCertificate {
   std::string common_name;
   std::vector<std::string> organizations;
   std::string der;  // the whole certificate
+  std::string sha256;  // of it, in lower-case hexadecimal
   // It chains to the CA, is meant for this use (client or server authentication), and was in its time at the handshake.
   bool verified = false;
   std::string verification_error;  // why not, e.g. "x509: certificate signed by unknown authority"

@@ -40,7 +40,8 @@ class JsonOutput {
     *at_++ = ':';
   }
   void Key(std::string_view name, bool first) {
-    if (!first) Char(',');
+    Room(name.size() + 4);
+    if (!first) *at_++ = ',';
     String(name);
     Char(':');
   }
@@ -51,10 +52,15 @@ class JsonOutput {
   void Base64(std::string_view octets);
   void Int(int64_t value);
   void Double(double value);
-  // Any tree as it is.
-  void Untyped(const Value& value, bool sort_names);
+  // Any tree as it is. Numbers that JSON has no way to write are null.
+  void Untyped(const Value& value, bool sort_names) { Tree(value, sort_names, kDepth); }
 
  private:
+  // How deep lists and objects are gone into on the stack: more than anyone has made by hand.
+  static constexpr int kDepth = 200;
+  void Tree(const Value& value, bool sort_names, int depth);
+  void Members(const Value& object, bool sort_names, int depth);
+
   static constexpr size_t kStep = 512;
 
   void Open(size_t room) {

@@ -40,8 +40,10 @@ struct Condition {
   std::string_view kind_text;     // as messages name them: "integer", "integer,string"
   bool nullable = false;
   std::string_view format;        // one that is checked, as it was written; empty for none
+  bool format_of_texts = false;   // strings must be of it
   const Pattern* pattern = nullptr;
   Constraints limits;             // its enum_values are unused; pattern and format are as they were written
+  bool caps_length = false, caps_items = false, caps_properties = false;  // the most may be less than nothing: then no value fits
   std::span<const object::Value> enums;
   std::span<const std::string_view> required;
   std::span<const PropertyCondition> properties;  // by name

@@ -18,6 +18,9 @@ struct StructuralOptions {
   std::string_view name;               // of the definition, as OpenAPI publishes it; kept by reference
   std::string_view go_name;            // as messages name the kind; kept by reference
   bool preserve_unknown_fields = false;  // at the root, whatever the schema says
+  // Conditions as upstream asks them of defaults, which it checks against the structural form of the schema: formats that
+  // nobody knows count, an int-or-string is of any type, alternatives know no additionalProperties.
+  bool for_defaults = false;
 };
 
 // The memory of one compiled schema. Immutable after Compile; trees made with its types refer to its names, so they keep

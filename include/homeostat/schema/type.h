@@ -103,6 +103,11 @@ struct Type {
   std::span<const uint16_t> by_name;    // field indexes sorted by JSON name
   std::span<const uint16_t> by_number;  // field indexes in order of (inline_number or number, inline_inner_number or number, number): the wire order
 
+  // kStruct: a bit for each of the first 64 fields that may be written where it is absent, in JSON and on the wire; there with all that
+  // live in inlined structs. Writers need not look at the others. All bits is what nobody has worked out.
+  uint64_t absent_in_json = ~uint64_t{0};
+  uint64_t absent_on_wire = ~uint64_t{0};
+
   // kList, kMap, and kStruct with additional properties.
   const Type* element = nullptr;
   ListType list_type = ListType::kAtomic;
@@ -113,6 +118,7 @@ struct Type {
   bool preserve_unknown_fields = false;
   bool embedded_resource = false;
   bool element_nullable = false;
+  std::string_view element_default_json;  // structural types: what null becomes where no element can be null; "" means nothing
   const Constraints* constraints = nullptr;
   // From a CustomResourceDefinition's schema: such objects are not Go structs, so zero values are kept as they were
   // sent, values of a wrong kind are left for validation to report, and JSON is written in order of names.

@@ -25,14 +25,20 @@ class BlockingPool {
     Callback work;
     Callback done;
   };
-  void Work();
+  struct Worker {
+    std::thread thread;
+    std::condition_variable wake;
+    bool called = false;  // by a job, or to stop
+  };
+  void Work(Worker& self);
+  void Start();
 
   const int limit_;
   std::mutex mutex_;
-  std::condition_variable ready_;
   std::deque<Job> jobs_;
-  std::vector<std::thread> threads_;
-  int idle_ = 0;
+  std::deque<Worker> workers_;
+  // Who has rested last is called first: the caches still hold what it works with.
+  std::vector<Worker*> resting_;
   bool stopping_ = false;
 };
 

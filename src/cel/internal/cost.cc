@@ -210,21 +210,6 @@ void Evaluator::Charge(uint64_t cost) {
   cost_ = cost_ + cost < cost_ ? UINT64_MAX : cost_ + cost;
 }
 
-void Evaluator::Push(int32_t id, const Value& value) {
-  stack_.push_back({id, value});
-  if (cost_ > options_.cost_limit) over_limit_ = true;
-}
-
-// Everything from the newest value of that id on goes.
-void Evaluator::Drop(int32_t id) {
-  for (size_t i = stack_.size(); i-- > 0;) {
-    if (stack_[i].id == id) {
-      stack_.resize(i);
-      return;
-    }
-  }
-}
-
 void Evaluator::ObserveQualifier(const Qualifier& qualifier, const Value& value) {
   if (stopped()) return;
   if (qualifier.counts_as_attribute) Drop(qualifier.attribute->Id());

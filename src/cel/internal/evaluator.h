@@ -13,7 +13,10 @@ namespace homeostat::cel::internal {
 class Evaluator {
  public:
   Evaluator(object::Arena& arena, const Activation& activation, const EvaluateOptions& options)
-      : context_{arena}, activation_(activation), options_(options) {}
+      : context_{arena}, activation_(activation), options_(options) {
+    constexpr size_t kDepth = 32;  // of what most expressions leave there
+    stack_.reserve(kDepth);
+  }
 
   Value Evaluate(const Node& node);
   uint64_t cost() const { return cost_; }
@@ -70,8 +73,16 @@ class Evaluator {
   void Charge(uint64_t cost);
   void Observe(const Node& node, const Value& value);
   void ObserveQualifier(const Qualifier& qualifier, const Value& value);
-  void Push(int32_t id, const Value& value);
-  void Drop(int32_t id);
+  void Push(int32_t id, const Value& value) {
+    stack_.push_back({id, value});
+    if (cost_ > options_.cost_limit) over_limit_ = true;
+  }
+  // Everything from the newest value of that id on goes.
+  void Drop(int32_t id) {
+    for (size_t i = stack_.size(); i-- > 0;) {
+      if (stack_[i].id == id) return stack_.resize(i);
+    }
+  }
   void ObserveCall(const Node& node, const Value& result);
 
   CallContext context_;

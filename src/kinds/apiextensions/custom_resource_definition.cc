@@ -153,10 +153,11 @@ struct Rules {
   SchemaRuleOptions schemas;
   Value old_versions;
 
-  SchemaRuleOptions OptionsFor(const Value& schema) const {
+  SchemaRuleOptions OptionsFor(const Value& version) const {
     SchemaRuleOptions options = schemas;
     options.suppress_rule_costs = std::ranges::any_of(old_versions.items(), [&](const Value& old) {
-      return object::Equal(old.Path({"schema", "openAPIV3Schema"}), schema);
+      return old.Get("name").AsString() == version.Get("name").AsString() &&
+             object::Equal(old.Path({"schema", "openAPIV3Schema"}), version.Path({"schema", "openAPIV3Schema"}));
     });
     return options;
   }
@@ -185,7 +186,7 @@ void CheckParts(const Value& version, bool status, const Shared& which, const Ru
   const bool of_all = schema_name == "validation";
   if (which.schema) {
     std::string name = std::string(schema_name) + ".openAPIV3Schema";
-    CheckSchema(schema, status, rules.OptionsFor(schema), path.Child(name), errors);
+    CheckSchema(schema, status, rules.OptionsFor(version), path.Child(name), errors);
   }
   if (which.subresources) CheckSubresources(version.Get("subresources"), path.Child("subresources"), errors);
   Value columns = version.Get("additionalPrinterColumns"), fields = version.Get("selectableFields");
@@ -308,6 +309,10 @@ void CheckSpec(RuleContext& context, const Value& spec, const Value& old, FieldE
   rules.old_versions = old.Path({"spec", "versions"});
   if (old) rules.schemas = OptionsOfOld(old);
   CheckVersions(context, spec, rules, path, errors);
+  std::string_view strategy = spec.Path({"conversion", "strategy"}).AsString();
+  if (spec.Get("conversion") && strategy != "None" && spec.Get("preserveUnknownFields").AsBool()) {
+    errors.Invalid(path.Child("conversion", "strategy"), strategy, "must be None if spec.preserveUnknownFields is true");
+  }
   CheckConversion(spec.Get("conversion"), old.Path({"spec", "conversion"}), path.Child("conversion"), errors);
 }
 

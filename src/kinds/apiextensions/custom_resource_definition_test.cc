@@ -93,6 +93,42 @@ TEST_F(DefinitionTest, SchemasAreStructural) {
   for (const Case& c : kCases) EXPECT_EQ(FaultsOfSchema(c.schema), c.faults) << c.schema;
 }
 
+TEST_F(DefinitionTest, DefaultsAreCheckedAgainstTheStructuralForm) {
+  const std::string kAt = "spec.validation.openAPIV3Schema.properties[a]";
+  struct Case {
+    std::string_view schema;
+    Texts faults;
+  };
+  const Case kCases[] = {
+      {"{type: string, maxLength: -1, default: x}", {kAt + ".default: Too long: value is too long"}},
+      {"{type: array, items: {type: string}, maxItems: -1, default: []}", {kAt + ".default: Too many: 0: has too many items"}},
+      {"{x-kubernetes-int-or-string: true, default: true}", {}},
+      {"{x-kubernetes-int-or-string: true, type: integer, default: x}",
+       {kAt + R"(.default: Invalid value: "string":  in body must be of type integer: "string")"}},
+      {"{type: string, format: shape, default: 1.5}", {kAt + R"(.default: Invalid value: "float64":  in body must be of type shape: "float64")"}},
+      {"{type: string, format: shape, default: x}", {}},
+      {"{type: object, x-kubernetes-embedded-resource: true, properties: {apiVersion: {type: string, default: a/b/c}, metadata: "
+       "{type: object, properties: {name: {type: string, default: a/b}}}}}",
+       {kAt + R"(.properties[apiVersion].default: Invalid value: "a/b/c": must result in valid metadata: apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c)",
+        kAt + R"(.properties[metadata].properties[name].default: Invalid value: "a/b": must result in valid metadata: metadata.name: Invalid value: "a/b": may not contain '/')"}},
+      {"{type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true, default: {kind: 5, apiVersion: v1}}",
+       {kAt + ".default.kind: Invalid value: 5: must be a string"}},
+  };
+  for (const Case& c : kCases) EXPECT_EQ(FaultsOfSchema("{type: object, properties: {a: " + std::string(c.schema) + "}}"), c.faults) << c.schema;
+}
+
+TEST_F(DefinitionTest, RulesOfAllDefaultsHaveOneBudget) {
+  const std::string rule = "{rule: 'self.all(x, self.all(y, self.all(z, x + y + z < 5)))'}";
+  std::string rules = rule, zeros = "0";
+  for (int i = 0; i < 39; ++i) rules += ", " + rule, zeros += ", 0";
+  std::string part = "{type: array, maxItems: 40, items: {type: integer}, x-kubernetes-validations: [" + rules + "], default: [" + zeros + "]}";
+  size_t spent = 0;
+  for (const std::string& fault : FaultsOfSchema("{type: object, properties: {a: " + part + ", b: " + part + "}}")) {
+    if (fault.find("running out of cost budget") != fault.npos) ++spent;
+  }
+  EXPECT_EQ(spent, 1u) << "after that no default is looked at";
+}
+
 TEST_F(DefinitionTest, RulesThatDontCompileUseNoOldValue) {
   Texts faults = FaultsOfSchema("{type: object, properties: {a: {type: integer, x-kubernetes-validations: [{rule: 'self >', optionalOldSelf: true}]}}}");
   ASSERT_EQ(faults.size(), 2u);
@@ -105,6 +141,11 @@ TEST_F(DefinitionTest, RulesAreLookedAtWhereTheirOwnPartIsSound) {
                            "b: {type: integer, x-kubernetes-validations: [{rule: self > 0, optionalOldSelf: true}]}}}"),
             (Texts{kRoot + "[a].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
                    kRoot + "[b].x-kubernetes-validations[0].optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule"}));
+  // What a set asks of its items is the set's own fault.
+  EXPECT_EQ(FaultsOfSchema("{type: object, properties: {a: {type: array, x-kubernetes-list-type: set, items: {type: object, properties: {b: {type: integer}}, "
+                           "x-kubernetes-validations: [{rule: self.b > 0, optionalOldSelf: true}]}}}}"),
+            (Texts{kRoot + "[a].items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set",
+                   kRoot + "[a].items.x-kubernetes-validations[0].optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule"}));
 }
 
 TEST_F(DefinitionTest, RulesOfValuesThatExpressionsCantSee) {
@@ -122,11 +163,12 @@ TEST_F(DefinitionTest, AVersionThatIsNamedTwiceIsStoredOnce) {
 }
 
 TEST_F(DefinitionTest, SchemasAreShownAsGoHasThem) {
-  Texts faults = Create(kDefinition, "spec: {versions: [{name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, "
+  Texts faults = Create(kDefinition, "spec: {versions: [{name: v1, served: true, storage: false, additionalPrinterColumns: [{name: A, type: string, jsonPath: .a}], "
+                                     "schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, "
                                      "storage: false, schema: {openAPIV3Schema: {type: object, properties: {a: {type: object, additionalProperties: {type: array, "
                                      "items: {x-kubernetes-int-or-string: true}}}}}}}]}").faults;
   ASSERT_EQ(faults.size(), 2u);
-  for (std::string_view part : {R"("OpenAPIV3Schema":{"ID":"","Schema":"","Ref":null,"Description":"","Type":"object","Nullable":false,)",
+  for (std::string_view part : {R"("Priority":0,"JSONPath":".a"}])", R"("OpenAPIV3Schema":{"ID":"","Schema":"","Ref":null,"Description":"","Type":"object","Nullable":false,)",
                                 R"("AdditionalProperties":{"Allows":true,"Schema":{"ID":)", R"("Items":{"Schema":{"ID":)", R"("JSONSchemas":null})",
                                 R"("XEmbeddedResource":false,"XIntOrString":true,"XListMapKeys":null)"}) {
     EXPECT_NE(faults[0].find(part), std::string::npos) << part << " in " << faults[0];
@@ -146,6 +188,9 @@ TEST_F(DefinitionTest, DefaultsAndUnknownFieldsDontGoTogether) {
                                      "{type: object, properties: {a: {type: integer, default: 1}}}}}]}").faults;
   ASSERT_FALSE(faults.empty());
   EXPECT_EQ(faults[0], "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema");
+  EXPECT_EQ(Create(kDefinition, "spec: {preserveUnknownFields: true, conversion: {strategy: Webhook, webhook: {clientConfig: {url: 'https://x.example'}, "
+                                "conversionReviewVersions: [v1]}}}").faults[0],
+            R"(spec.conversion.strategy: Invalid value: "Webhook": must be None if spec.preserveUnknownFields is true)");
 }
 
 TEST_F(DefinitionTest, PartsOfVersions) {

@@ -1,11 +1,15 @@
 // Lists of custom resources that are sets or maps, and resources within them.
 // Source: apiextensions-apiserver's pkg/apiserver/schema/listtype and objectmeta.
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <span>
 
 #include "homeostat/base/text.h"
+#include "homeostat/schema/member_field.h"
 #include "kinds/apiextensions/custom_resource.h"
 #include "kinds/checks.h"
+#include "kinds/object_meta.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -15,7 +19,10 @@ struct Less {
 };
 
 // The indexes of the second appearance of each value that is there more than once.
-std::vector<size_t> SecondAppearances(const std::vector<Value>& values) {
+std::vector<size_t> SecondAppearances(std::span<const Value> values) {
+  // None where they rise, as those of most lists do.
+  auto rises = [](const Value& a, const Value& b) { return object::Compare(a, b) < 0; };
+  if (std::ranges::adjacent_find(values, std::not_fn(rises)) == values.end()) return {};
   std::map<Value, int, Less> seen;
   std::vector<size_t> second;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -25,8 +32,7 @@ std::vector<size_t> SecondAppearances(const std::vector<Value>& values) {
 }
 
 void CheckSet(const Value& list, const FieldPath& path, FieldErrors& errors) {
-  std::vector<Value> items(list.items().begin(), list.items().end());
-  for (size_t index : SecondAppearances(items)) errors.Duplicate(path.Index(index), items[index]);
+  for (size_t index : SecondAppearances(list.items())) errors.Duplicate(path.Index(index), list.items()[index]);
 }
 
 void CheckMap(const schema::Type& type, const Value& list, const FieldPath& path, FieldErrors& errors) {
@@ -39,19 +45,21 @@ void CheckMap(const schema::Type& type, const Value& list, const FieldPath& path
   std::ranges::sort(names);
   object::Arena arena;
   std::vector<Value> keys;
+  keys.reserve(list.size());
   for (const Value& item : list.items()) {
-    object::ObjectBuilder key(arena);
+    object::Member* key = arena.AllocateArray<object::Member>(names.size());
+    size_t count = 0;
     for (std::string_view name : names) {
-      if (const object::Member* member = item.Find(name)) key.Append(name, member->value);
+      if (const object::Member* member = item.Find(name)) new (&key[count++]) object::Member(name, member->value);
     }
-    keys.push_back(key.empty() ? Value::EmptyObject() : key.Build());
+    keys.push_back(Value::Object({key, count}));
   }
   for (size_t index : SecondAppearances(keys)) errors.Duplicate(path.Index(index), keys[index]);
 }
 
 // The type of a member, and whether it is one of the type's own fields.
-const schema::Type* MemberType(const schema::Type& type, std::string_view name, bool& is_field) {
-  const schema::Field* field = type.form == schema::Form::kStruct ? type.FindField(name) : nullptr;
+const schema::Type* MemberType(const schema::Type& type, const object::Member& member, bool& is_field) {
+  const schema::Field* field = type.form == schema::Form::kStruct ? schema::FieldOfMember(type, member) : nullptr;
   is_field = field != nullptr;
   return field != nullptr ? field->type : type.element;
 }
@@ -66,7 +74,7 @@ void EachBelow(const schema::Type& type, const Value& value, const FieldPath& pa
   }
   for (const object::Member& member : value.members()) {
     bool is_field = false;
-    const schema::Type* below = MemberType(type, member.name(), is_field);
+    const schema::Type* below = MemberType(type, member, is_field);
     if (below == nullptr || !below->structural) continue;
     visit(*below, member.value, is_field ? path.Child(member.name()) : path.Key(member.name()));
   }
@@ -103,8 +111,13 @@ void CheckResource(const Value& object, const FieldPath& path, FieldErrors& erro
   if (std::string_view ns = metadata.Get("namespace").AsString(); !ns.empty()) {
     AddInvalid(errors, below.Child("namespace"), ns, object::IsDNS1123Label(ns));
   }
+  if (int64_t generation = metadata.Get("generation").AsInt(); generation < 0) {
+    errors.Invalid(below.Child("generation"), generation, "must be greater than or equal to 0");
+  }
   CheckLabels(metadata.Get("labels"), below.Child("labels"), errors);
   CheckAnnotations(metadata.Get("annotations"), below.Child("annotations"), errors);
+  CheckOwnerReferences(metadata.Get("ownerReferences"), below.Child("ownerReferences"), errors);
+  CheckFinalizers(metadata.Get("finalizers"), below.Child("finalizers"), errors);
 }
 
 }  // namespace

@@ -134,7 +134,11 @@ class OldItems {
 // One evaluation of all rules on one object, within one budget.
 class Run {
  public:
-  Run(std::vector<std::string>* warnings, FieldErrors& errors) : warnings_(warnings), errors_(errors) {}
+  Run(std::vector<std::string>* warnings, FieldErrors& errors, int64_t budget = static_cast<int64_t>(cel::kRuntimeBudget))
+      : warnings_(warnings), errors_(errors), budget_(budget) {}
+
+  // What is left of the budget; less than 0 if it did not last.
+  int64_t left() const { return spent_ ? -1 : budget_; }
 
   void Check(const Node& node, const object::Value& now, const object::Value& old, const Correlation& correlation, const FieldPath& path) {
     if (spent_ || !now) return;
@@ -260,7 +264,7 @@ class Run {
 
   std::vector<std::string>* warnings_;
   FieldErrors& errors_;
-  int64_t budget_ = static_cast<int64_t>(cel::kRuntimeBudget);
+  int64_t budget_;
   bool spent_ = false;
 };
 
@@ -286,19 +290,25 @@ class CompiledRules : public schema::ObjectRules {
 
 }  // namespace
 
-void CheckRulesOfDefault(const Condition& part, const Type* shape, bool resource, const object::Value& fallback, const FieldPath& path,
-                         FieldErrors& errors) {
+int64_t CheckRulesOfDefault(const Condition& part, const Type* shape, bool resource, const object::Value& fallback, int64_t budget,
+                            const FieldPath& path, FieldErrors& errors) {
   cel::DeclTypePtr type = cel::DeclType::FromSchema(part.schema, resource);
   if (!type && !part.rules.empty()) {
-    return errors.Invalid(path, part.schema.Get("type").AsString(),
-                          "rule compiler initialization error: failed to convert to declType for CEL validation rules");
+    errors.Invalid(path, part.schema.Get("type").AsString(),
+                   "rule compiler initialization error: failed to convert to declType for CEL validation rules");
+    return budget;
   }
   std::unique_ptr<Node> node = MakeNode(part, shape, type);
-  if (!node) return;
+  if (!node) return budget;
   size_t before = errors.size();
+  int64_t left = budget;
   for (const object::Value& old : {fallback, object::Value()}) {
-    if (errors.size() == before) Run(nullptr, errors).Check(*node, fallback, old, Correlation(), path);
+    if (errors.size() > before) break;
+    Run run(nullptr, errors, budget);
+    run.Check(*node, fallback, old, Correlation(), path);
+    left = std::min(left, run.left());
   }
+  return left;
 }
 
 std::unique_ptr<const schema::ObjectRules> MakeObjectRules(const schema::StructuralSchema& schema) {

@@ -15,8 +15,9 @@ namespace homeostat::kinds {
 std::unique_ptr<const schema::ObjectRules> MakeObjectRules(const schema::StructuralSchema& schema);
 
 // The rules of one part of a schema, and of the parts below it, on its default: as one that stays as it is, then as a new one.
-// shape: the part's type, null within metadata. resource: the part is a whole object.
-void CheckRulesOfDefault(const schema::Condition& part, const schema::Type* shape, bool resource, const object::Value& fallback,
-                         const schema::FieldPath& path, schema::FieldErrors& errors);
+// shape: the part's type, null within metadata. resource: the part is a whole object. budget: what the rules may cost; gives what
+// is left of it, less than 0 if they were not all evaluated.
+int64_t CheckRulesOfDefault(const schema::Condition& part, const schema::Type* shape, bool resource, const object::Value& fallback,
+                            int64_t budget, const schema::FieldPath& path, schema::FieldErrors& errors);
 
 }  // namespace homeostat::kinds

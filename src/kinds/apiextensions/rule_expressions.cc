@@ -40,8 +40,8 @@ struct Place {
 
 class Expressions {
  public:
-  Expressions(const SchemaRuleOptions& options, std::span<const StatusCause> faults, FieldErrors& errors)
-      : options_(options), faults_(faults), errors_(errors) {}
+  Expressions(const SchemaRuleOptions& options, const std::set<std::string>& faulty, FieldErrors& errors)
+      : options_(options), faulty_(faulty), errors_(errors) {}
 
   void Walk(const Value& schema, bool resource, Place place, const FieldPath& path) {
     if (!schema.IsObject()) return;
@@ -51,18 +51,22 @@ class Expressions {
     if (additional.IsObject()) {
       Walk(additional, IsEmbedded(additional), Below(schema, place, place.type ? place.type->element() : nullptr), path.Child("additionalProperties"));
     }
+    std::string_view map_type = schema.Get("x-kubernetes-map-type").AsString();
+    const bool correlates = map_type.empty() || map_type == "granular" || map_type == "atomic";
     for (const Member& property : schema.Get("properties").members()) {
       cel::DeclTypePtr type;
       const cel::DeclType::Field* field = place.type ? place.type->FindJsonField(property.name()) : nullptr;
       if (field != nullptr) type = field->type;
-      Walk(property.value, IsEmbedded(property.value), Below(schema, place, type), path.Child("properties").Key(property.name()));
+      Place below = Below(schema, place, type);
+      if (below.uncorrelated.empty() && !correlates) below.uncorrelated = path.String();
+      Walk(property.value, IsEmbedded(property.value), std::move(below), path.Child("properties").Key(property.name()));
     }
     if (items.IsObject()) {
       Place below = Below(schema, place, place.type ? place.type->element() : nullptr);
       if (below.uncorrelated.empty() && schema.Get("x-kubernetes-list-type").AsString() != "map") below.uncorrelated = path.String();
       Walk(items, IsEmbedded(items), std::move(below), path.Child("items"));
     }
-    if (!rules.empty() && !HasFaults(path)) Rules(schema, place, path.Child("x-kubernetes-validations"));
+    if (!rules.empty() && !faulty_.contains(path.String())) Rules(schema, place, path.Child("x-kubernetes-validations"));
   }
 
   void Total(const FieldPath& path) {
@@ -75,15 +79,6 @@ class Expressions {
   }
 
  private:
-  // Whether something is wrong with the part of the schema that stands there, or with what is below.
-  bool HasFaults(const FieldPath& path) const {
-    if (faults_.empty()) return false;
-    std::string at = path.String();
-    return std::ranges::any_of(faults_, [&](const StatusCause& fault) {
-      return fault.field.starts_with(at) && (fault.field.size() == at.size() || fault.field[at.size()] == '.' || fault.field[at.size()] == '[');
-    });
-  }
-
   static bool IsEmbedded(const Value& schema) { return schema.Get("x-kubernetes-embedded-resource").AsBool(); }
 
   static Place Below(const Value& schema, const Place& place, cel::DeclTypePtr type) {
@@ -132,7 +127,7 @@ class Expressions {
   }
 
   const SchemaRuleOptions& options_;
-  std::span<const StatusCause> faults_;
+  const std::set<std::string>& faulty_;
   FieldErrors& errors_;
   uint64_t total_ = 0;
   std::vector<std::pair<std::string, uint64_t>> costs_;
@@ -140,9 +135,9 @@ class Expressions {
 
 }  // namespace
 
-void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, std::span<const StatusCause> faults, const FieldPath& path,
-                          FieldErrors& errors) {
-  Expressions expressions(options, faults, errors);
+void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, const std::set<std::string>& faulty,
+                          const FieldPath& path, FieldErrors& errors) {
+  Expressions expressions(options, faulty, errors);
   expressions.Walk(schema, true, Place(), path);
   expressions.Total(path);
 }

@@ -27,6 +27,7 @@ class Parts {
 
   void Check(const Value& schema, bool root, const Place& place, const FieldPath& path) {
     if (!schema.IsObject()) return;
+    const size_t before = errors_.size();
     Supported(schema, place, path);
     if (schema.Get("uniqueItems").AsBool()) {
       errors_.Forbidden(path.Child("uniqueItems"), "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
@@ -48,7 +49,10 @@ class Parts {
     MapKeys(schema, path);
     if (options_.require_map_keys) CheckFixedKeys(schema, path, errors_);
     Rules(schema, path);
+    if (errors_.size() > before) faulty_.insert(path.String());
   }
+
+  std::set<std::string> TakeFaulty() { return std::move(faulty_); }
 
  private:
   void Supported(const Value& schema, const Place& place, const FieldPath& path) {
@@ -159,7 +163,8 @@ class Parts {
       return errors_.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map");
     }
     if (!items.IsObject()) {
-      return errors_.Invalid(path.Child("items"), BadValue(items), "must only have a single schema if x-kubernetes-list-type is map");
+      const schema::Type& type = *api::apiextensions::v1::JSONSchemaProps::SchemaType().FindField("items")->type;
+      return errors_.Invalid(path.Child("items"), InternalValue(type, items), "must only have a single schema if x-kubernetes-list-type is map");
     }
     std::string_view type = items.Get("type").AsString();
     if (type != "object") {
@@ -215,6 +220,7 @@ class Parts {
 
   const SchemaRuleOptions& options_;
   FieldErrors& errors_;
+  std::set<std::string> faulty_;
 };
 
 }  // namespace
@@ -266,8 +272,10 @@ void CheckFixedKeys(const Value& part, const FieldPath& path, FieldErrors& error
   }
 }
 
-void CheckSchemaParts(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors) {
-  Parts(options, errors).Check(schema, true, Place(), path);
+std::set<std::string> CheckSchemaParts(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors) {
+  Parts parts(options, errors);
+  parts.Check(schema, true, Place(), path);
+  return parts.TakeFaulty();
 }
 
 }  // namespace homeostat::kinds

@@ -88,11 +88,8 @@ void CheckSchema(const Value& schema, bool has_status, const SchemaRuleOptions& 
     if (found.size() == before) CheckDefaults(schema, options.require_pruned_defaults, path, found);
     sound = found.size() == before;
   }
-  FieldErrors of_parts;
-  CheckSchemaParts(schema, options, path, of_parts);
-  std::vector<StatusCause> faults = of_parts.Take();
-  found.Add(faults);
-  if (sound) CheckRuleExpressions(schema, options, faults, path, found);
+  std::set<std::string> faulty = CheckSchemaParts(schema, options, path, found);
+  if (sound) CheckRuleExpressions(schema, options, faulty, path, found);
   if (found.empty() && !unsupported.empty()) found.Invalid(path, "", unsupported);
   errors.Add(found.Take());
 }

@@ -2,7 +2,7 @@
 // Source of the rules: apiextensions-apiserver's pkg/apis/apiextensions/validation and pkg/apiserver/schema.
 #pragma once
 
-#include <span>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -34,18 +34,19 @@ bool HasDefaults(const Value& schema);
 bool DefaultsArePruned(const Value& schema);
 // Defaults are what their own schemas allow and, if that is required, nothing that they don't know.
 void CheckDefaults(const Value& schema, bool require_pruned, const FieldPath& path, FieldErrors& errors);
-// What each part of a schema may say by itself, whether it is structural or not.
-void CheckSchemaParts(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors);
+// What each part of a schema may say by itself, whether it is structural or not. Gives the paths of the parts that something was
+// found wrong with, or with what is below them; what a list says of its items is the list's.
+std::set<std::string> CheckSchemaParts(const Value& schema, const SchemaRuleOptions& options, const FieldPath& path, FieldErrors& errors);
 
 // The rules among these that came later, of one part alone: definitions that were stored before need not keep them.
 void CheckKnownType(const Value& part, const FieldPath& path, FieldErrors& errors);
 void CheckAtomicItems(const Value& part, const FieldPath& path, FieldErrors& errors);
 void CheckFixedKeys(const Value& part, const FieldPath& path, FieldErrors& errors);
 
-// Rules of the schema (x-kubernetes-validations): that they compile, and what they may cost. faults: what is wrong with parts of the
-// schema; rules of those, and of what they are within, are not looked at.
-void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, std::span<const StatusCause> faults, const FieldPath& path,
-                          FieldErrors& errors);
+// Rules of the schema (x-kubernetes-validations): that they compile, and what they may cost. Those of parts in `faulty` (paths) are not
+// looked at.
+void CheckRuleExpressions(const Value& schema, const SchemaRuleOptions& options, const std::set<std::string>& faulty,
+                          const FieldPath& path, FieldErrors& errors);
 
 // A path such as .spec.a['b'] in a schema: the schema it leads to. The fault is why it leads nowhere.
 struct SchemaPath {

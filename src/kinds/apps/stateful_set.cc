@@ -205,7 +205,7 @@ void CheckNewRevision(RuleContext&, Value revision, FieldErrors& errors) {
 
 void CheckRevisionUpdate(RuleContext&, Value revision, Value old, FieldErrors& errors) {
   CheckNonNegativeFields(revision, {"revision"}, FieldPath(), errors);
-  if (!object::Equal(revision.Get("data"), old.Get("data"))) errors.Invalid(FieldPath("data"), revision.Get("data"), kImmutable);
+  if (!schema::IsSameText(revision.Get("data"), old.Get("data"))) errors.Invalid(FieldPath("data"), revision.Get("data"), kImmutable);
 }
 
 Value RevisionCell(object::Arena& arena, std::string_view, Value revision, WallTime) {

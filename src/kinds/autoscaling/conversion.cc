@@ -282,7 +282,15 @@ Value ToV2(Arena& arena, const Value& autoscaler) {
       .Set("metadata", metadata).Set("spec", new_spec.Build()).Set("status", new_status.Build()).Build();
 }
 
+Value WithoutSaved(Arena& arena, const schema::Kind& kind, const Value& autoscaler) {
+  return Edited(arena, *kind.type, autoscaler, [](Edit& edit) { edit.In("metadata", DropAnnotations); });
+}
+
 }  // namespace
+
+Value WithoutSavedFields(RuleContext& context, Value autoscaler) {
+  return context.kind.gvk.version == "v1" ? autoscaler : WithoutSaved(context.arena, context.kind, autoscaler);
+}
 
 Value ConvertAutoscaler(object::Arena& arena, Value autoscaler, const schema::Kind& from, const schema::Kind& to) {
   if (from.gvk.version == to.gvk.version) return autoscaler;
@@ -290,7 +298,7 @@ Value ConvertAutoscaler(object::Arena& arena, Value autoscaler, const schema::Ki
   Value typed = TypedOr(arena, untyped, *to.type);
   if (typed) return typed;
   // Annotations that some client wrote by hand and that mean nothing: without them.
-  Value bare = Edited(arena, *from.type, autoscaler, [](Edit& edit) { edit.In("metadata", DropAnnotations); });
+  Value bare = WithoutSaved(arena, from, autoscaler);
   return TypedOr(arena, to.gvk.version == "v1" ? ToV1(arena, bare) : ToV2(arena, bare), *to.type);
 }
 

@@ -229,6 +229,8 @@ void CheckUpdate(RuleContext& context, Value autoscaler, Value old, FieldErrors&
   CheckSpec(autoscaler.Get("spec"), old.Get("spec"), errors);
 }
 
+Value PrepareUpdate(RuleContext& context, Value autoscaler, Value) { return WithoutSavedFields(context, autoscaler); }
+
 std::string Shown(const Value& value, std::string_view fallback, std::string_view suffix = "") {
   if (!value) return std::string(fallback);
   return (value.IsString() ? std::string(value.AsString()) : std::to_string(value.AsInt())) + std::string(suffix);
@@ -270,7 +272,8 @@ Value Cell(object::Arena& arena, std::string_view cell, Value autoscaler, WallTi
 
 }  // namespace
 
-const Behaviour kHorizontalPodAutoscaler{.group = "autoscaling", .kind = "HorizontalPodAutoscaler", .validate_create = CheckNew,
-                                         .validate_update = CheckUpdate, .cell = Cell, .convert = ConvertAutoscaler};
+const Behaviour kHorizontalPodAutoscaler{.group = "autoscaling", .kind = "HorizontalPodAutoscaler", .prepare_create = WithoutSavedFields,
+                                         .prepare_update = PrepareUpdate, .validate_create = CheckNew, .validate_update = CheckUpdate,
+                                         .cell = Cell, .convert = ConvertAutoscaler};
 
 }  // namespace homeostat::kinds

@@ -20,7 +20,6 @@ constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
 constexpr std::string_view kTolerations = "scheduler.alpha.kubernetes.io/tolerations";
 constexpr std::string_view kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
 constexpr std::string_view kSeccompPod = "seccomp.security.alpha.kubernetes.io/pod";
-constexpr std::string_view kSeccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
 constexpr std::string_view kLocalhost = "localhost/";
 
 void CheckSeccompAnnotation(std::string_view profile, const FieldPath& path, FieldErrors& errors) {
@@ -106,16 +105,14 @@ void CheckAnnotationsMatchFields(const Value& annotations, const Value& pod_spec
   }
   ForEachContainer(pod_spec, spec_path, [&](const Value& container, const FieldPath& path) {
     Value profile = container.Get("securityContext").Get("seccompProfile");
-    std::string key = std::string(kSeccompContainer) + std::string(container.Get("name").AsString());
-    Value said = annotations.Get(key);
+    Value said = AnnotationOfContainer(annotations, kSeccompContainer, container.Get("name").AsString());
     if (profile && said) CheckMatch(said.AsString(), profile, "seccomp", true, path.Child("securityContext", "seccompProfile"), errors);
   });
   if (pod_spec.Get("os").Get("name").AsString() == "windows") return;
   ForEachContainer(pod_spec, spec_path, [&](const Value& container, const FieldPath& path) {
     Value own = container.Get("securityContext").Get("appArmorProfile");
     Value profile = own ? own : of_pod.Get("appArmorProfile");
-    std::string key = std::string(kAppArmorAnnotation) + std::string(container.Get("name").AsString());
-    Value said = annotations.Get(key);
+    Value said = AnnotationOfContainer(annotations, kAppArmorAnnotation, container.Get("name").AsString());
     if (profile && said) CheckMatch(said.AsString(), profile, "apparmor", false, path.Child("securityContext", "appArmorProfile"), errors);
   });
 }

@@ -1,7 +1,6 @@
 #include "kinds/core/pod_warnings.h"
 
 #include <map>
-#include <set>
 
 #include "homeostat/api/core/v1.h"
 #include "homeostat/base/text.h"
@@ -11,6 +10,7 @@
 #include "kinds/core/containers.h"
 #include "kinds/core/pod_template.h"
 #include "kinds/core/security.h"
+#include "kinds/names_seen.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -118,11 +118,11 @@ class PodWarnings {
   }
 
   void Repeated(std::string_view list, std::string_view field) {
-    std::set<std::string_view> seen;
+    NamesSeen seen;
     Value items = spec_.Get(list);
     for (size_t i = 0; i < items.size(); ++i) {
       std::string_view text = items.At(i).Get(field).AsString();
-      if (!seen.insert(text).second) {
+      if (!seen.Add(text)) {
         Say(spec_path_.Child(list).Index(i).Child(field), "duplicate " + std::string(field) + " " + GoQuote(text));
       }
     }
@@ -138,9 +138,11 @@ class PodWarnings {
 
   void Container(const Value& container, const FieldPath& path) {
     Value security = container.Get("securityContext");
-    std::string name(container.Get("name").AsString());
-    if (!security.Get("seccompProfile")) OldProfile("container.seccomp.security.alpha.kubernetes.io/" + name, kUseField);
-    if (is_template_ && !security.Get("appArmorProfile")) OldAppArmor(std::string(kAppArmorAnnotation) + name);
+    std::string_view name = container.Get("name").AsString();
+    if (!security.Get("seccompProfile") && AnnotationOfContainer(annotations_, kSeccompContainer, name)) {
+      OldProfile(std::string(kSeccompContainer).append(name), kUseField);
+    }
+    if (is_template_ && !security.Get("appArmorProfile")) OldAppArmor(std::string(kAppArmorAnnotation).append(name));
     for (std::string_view resource : {"memory", "ephemeral-storage"}) {
       for (std::string_view list : {"limits", "requests"}) {
         Fraction(container.Get("resources").Get(list), resource, path.Child("resources", list));
@@ -162,10 +164,10 @@ class PodWarnings {
 
   // A variable defined again, not in terms of what it was.
   void HiddenVariables(const Value& env, const FieldPath& path) {
-    std::set<std::string_view> seen;
+    NamesSeen seen;
     for (size_t i = 0; i < env.size(); ++i) {
       std::string_view name = env.At(i).Get("name").AsString(), value = env.At(i).Get("value").AsString();
-      if (seen.insert(name).second) continue;
+      if (seen.Add(name)) continue;
       std::string reference = "$(" + std::string(name) + ")";
       if (!env.At(i).Get("valueFrom") && value != reference && value.find(reference) != value.npos) continue;
       Say(path.Index(i), "hides previous definition of " + GoQuote(name) + ", which may be dropped when using apply");

@@ -28,6 +28,16 @@ void CheckSecurityAnnotations(const Value& annotations, const Value& pod_spec, c
 // … which must agree with the fields in a new pod.
 void CheckAnnotationsMatchFields(const Value& annotations, const Value& pod_spec, const FieldPath& spec_path, FieldErrors& errors);
 
+// The annotation about one container, whose key is the prefix and its name.
+inline Value AnnotationOfContainer(const Value& annotations, std::string_view prefix, std::string_view container) {
+  for (const object::Member& entry : annotations.members()) {
+    std::string_view key = entry.name();
+    if (key.size() == prefix.size() + container.size() && key.starts_with(prefix) && key.ends_with(container)) return entry.value;
+  }
+  return {};
+}
+
+inline constexpr std::string_view kSeccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
 inline constexpr std::string_view kAppArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/";
 // The profile that an annotation stands for; absent if it stands for none.
 Value AppArmorProfileOf(object::Arena& arena, std::string_view annotation);

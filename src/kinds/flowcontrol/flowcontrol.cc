@@ -2,11 +2,16 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 #include <string>
 
 #include "homeostat/api/flowcontrol/v1.h"
-#include "kinds/flowcontrol/flowcontrol.h"
+#include "homeostat/object/json.h"
+#include "homeostat/schema/conform.h"
+#include "homeostat/schema/diff.h"
 #include "kinds/cells.h"
+#include "kinds/edit.h"
+#include "kinds/flowcontrol/flowcontrol.h"
 #include "kinds/group_checks.h"
 #include "kinds/internal_json.h"
 
@@ -132,7 +137,41 @@ void CheckStatusConditions(const Value& object, FieldErrors& errors) {
   }
 }
 
-void CheckSchema(RuleContext&, Value flow, FieldErrors& errors) {
+// The objects without which requests could not be put in their places: their specs can't be changed, see pkg/apis/flowcontrol/bootstrap.
+struct MandatorySpec {
+  std::string_view name, spec;
+};
+constexpr MandatorySpec kMandatorySchemas[] = {
+    {"exempt", R"({"priorityLevelConfiguration":{"name":"exempt"},"matchingPrecedence":1,"rules":[{
+         "subjects":[{"kind":"Group","group":{"name":"system:masters"}}],
+         "resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}],
+         "nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]})"},
+    {"catch-all", R"({"priorityLevelConfiguration":{"name":"catch-all"},"matchingPrecedence":10000,"distinguisherMethod":{"type":"ByUser"},"rules":[{
+         "subjects":[{"kind":"Group","group":{"name":"system:unauthenticated"}},{"kind":"Group","group":{"name":"system:authenticated"}}],
+         "resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}],
+         "nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]})"}};
+constexpr MandatorySpec kMandatoryLevels[] = {
+    {"exempt", R"({"type":"Exempt"})"},
+    {"catch-all", R"({"type":"Limited","limited":{"nominalConcurrencyShares":5,"lendablePercent":0,"limitResponse":{"type":"Reject"}}})"}};
+
+// `free`: a field of the spec that may be anything, or "".
+void CheckMandatory(object::Arena& arena, const schema::Type& type, const Value& object, std::span<const MandatorySpec> mandatory,
+                    std::string_view free, FieldErrors& errors) {
+  std::string_view name = object.Path({"metadata", "name"}).AsString();
+  auto found = std::ranges::find(mandatory, name, &MandatorySpec::name);
+  if (found == mandatory.end()) return;
+  Value spec = object.Get("spec"), compared = spec;
+  if (!free.empty()) compared = Edited(arena, type, spec, [&](Edit& edit) { edit.Set(free, Value()); });
+  schema::ConformReport report;
+  auto parsed = object::ParseJson(arena, found->spec);
+  auto wanted = schema::Conform(arena, parsed ? *parsed : Value(), type, report);
+  if (wanted && schema::IsEqual(type, compared, *wanted)) return;
+  errors.Invalid(FieldPath("spec"), InternalValue(type, spec),
+                 "spec of '" + std::string(name) + "' " + (free.empty() ? "" : "except the 'spec." + std::string(free) + "' field ") +
+                     "must equal the fixed value");
+}
+
+void CheckSchema(RuleContext& context, Value flow, FieldErrors& errors) {
   FieldPath path("spec");
   Value spec = flow.Get("spec"), rules = spec.Get("rules"), method = spec.Get("distinguisherMethod");
   int64_t precedence = spec.Get("matchingPrecedence").AsInt();
@@ -154,6 +193,7 @@ void CheckSchema(RuleContext&, Value flow, FieldErrors& errors) {
     CheckDns1123Subdomain(level, level_path, errors);
   }
   for (size_t i = 0; i < rules.size(); ++i) CheckRule(rules.At(i), path.Child("rules").Index(i), errors);
+  CheckMandatory(context.arena, api::flowcontrol::v1::FlowSchemaSpec::SchemaType(), flow, kMandatorySchemas, "", errors);
   CheckStatusConditions(flow, errors);
 }
 
@@ -220,7 +260,7 @@ void CheckLendable(const Value& level, const FieldPath& path, FieldErrors& error
   if (lendable.AsInt() < 0 || lendable.AsInt() > 100) errors.Invalid(path.Child("lendablePercent"), lendable, "must be between 0 and 100, inclusive");
 }
 
-void CheckLevel(RuleContext&, Value level, FieldErrors& errors) {
+void CheckLevel(RuleContext& context, Value level, FieldErrors& errors) {
   constexpr std::string_view kPreserve = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
   if (level.Path({"metadata", "annotations"}).Find(kPreserve) != nullptr) {
     errors.Forbidden(FieldPath("metadata").Child("annotations"), "annotation '" + std::string(kPreserve) + "' is forbidden");
@@ -252,6 +292,9 @@ void CheckLevel(RuleContext&, Value level, FieldErrors& errors) {
   } else {
     RequireOneOf(type, {"Exempt", "Limited"}, path.Child("type"), errors);
   }
+  // How much of the exempt level is lent is the administrator's.
+  std::string_view free = type == "Exempt" ? "exempt" : "";
+  CheckMandatory(context.arena, api::flowcontrol::v1::PriorityLevelConfigurationSpec::SchemaType(), level, kMandatoryLevels, free, errors);
   CheckStatusConditions(level, errors);
 }
 

@@ -23,7 +23,7 @@ constexpr Name kNames[] = {
     {"gmsaCredentialSpecName", "GMSACredentialSpecName"}, {"grpc", "GRPC"}, {"http", "HTTP"}, {"httpGet", "HTTPGet"},
     {"httpHeaders", "HTTPHeaders"}, {"ip", "IP"}, {"ipBlock", "IPBlock"}, {"ipFamilies", "IPFamilies"},
     {"ipFamilyPolicy", "IPFamilyPolicy"}, {"ipMode", "IPMode"}, {"iqn", "IQN"}, {"iscsi", "ISCSI"},
-    {"iscsiInterface", "ISCSIInterface"}, {"lastState", "LastTerminationState"}, {"metadata", "ObjectMeta"},
+    {"iscsiInterface", "ISCSIInterface"}, {"jsonPatch", "JSONPatch"}, {"jsonPath", "JSONPath"}, {"lastState", "LastTerminationState"}, {"metadata", "ObjectMeta"},
     {"nfs", "NFS"}, {"os", "OS"}, {"osImage", "OSImage"}, {"pdName", "PDName"}, {"pool", "RBDPool"},
     {"qosClass", "QOSClass"}, {"rbd", "RBD"}, {"reportingComponent", "ReportingController"},
     {"seLinuxChangePolicy", "SELinuxChangePolicy"}, {"seLinuxMount", "SELinuxMount"},

@@ -76,6 +76,8 @@ Result<void> MayWriteBinding(RuleContext& context, Value binding, Value old) {
   if (!cluster && kind != "Role") return Fail(Status(500, "", "unsupported role reference kind: \"" + std::string(kind) + "\""));
   std::string_view plural = cluster ? "clusterroles" : "roles";
   if (context.rights->May(context.user, "bind", reference.Get("apiGroup").AsString(), plural, context.ns, name)) return {};
+  // No role of its own lives where there is no namespace, which is what upstream's lookup finds fault with.
+  if (!cluster && context.ns.empty()) return Fail(BadRequestError("Namespace parameter required."));
   object::DocumentPtr role = context.objects.Get(kGroup, plural, cluster ? std::string_view() : context.ns, name);
   if (!role) return Fail(NotFoundError(kGroup, context.kind.plural, name));
   return CheckHolds(context, binding, role->root().Get("rules"));

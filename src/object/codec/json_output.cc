@@ -1,8 +1,10 @@
 #include "homeostat/object/json_output.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "homeostat/object/json.h"
 
@@ -31,37 +33,85 @@ constexpr std::array<bool, 256> kPlain = MakePlain();
 
 }  // namespace
 
-bool JsonOutput::IsPlain(std::string_view text) {
-  const char* at = text.data();
-  const char* end = at + text.size();
+namespace {
+
+bool IsPlainByOctet(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return kPlain[static_cast<uint8_t>(c)]; });
+}
+
 #if defined(__SSE2__)
-  const __m128i space = _mm_set1_epi8(0x20), quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
-  const __m128i less = _mm_set1_epi8('<'), greater = _mm_set1_epi8('>'), ampersand = _mm_set1_epi8('&');
-  for (; end - at >= 16; at += 16) {
-    __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    // Compared as signed: octets of 0x80 and above are below the space, too.
-    __m128i found = _mm_cmplt_epi8(block, space);
-    found = _mm_or_si128(found, _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash)));
-    found = _mm_or_si128(found, _mm_or_si128(_mm_cmpeq_epi8(block, less), _mm_cmpeq_epi8(block, greater)));
-    found = _mm_or_si128(found, _mm_cmpeq_epi8(block, ampersand));
-    if (_mm_movemask_epi8(found) != 0) return false;
+[[gnu::always_inline]] inline bool IsPlainBlock(__m128i block) {
+  auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
+  // Compared as signed: octets of 0x80 and above are below the space, too.
+  __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
+  found = _mm_or_si128(found, _mm_or_si128(equals('<'), _mm_or_si128(equals('>'), equals('&'))));
+  return _mm_movemask_epi8(found) == 0;
+}
+
+// The first and the last octets, one word of each, of a text that has no more than two.
+template <class Word>
+[[gnu::always_inline]] inline bool CopyEnds(std::string_view text, char* out) {
+  Word first, last;
+  size_t size = text.size();
+  std::memcpy(&first, text.data(), sizeof(Word));
+  std::memcpy(&last, text.data() + size - sizeof(Word), sizeof(Word));
+  std::memcpy(out, &first, sizeof(Word));
+  std::memcpy(out + size - sizeof(Word), &last, sizeof(Word));
+  if constexpr (sizeof(Word) == 8) {
+    return IsPlainBlock(_mm_set_epi64x(static_cast<long long>(first), static_cast<long long>(last)));
+  } else {
+    return IsPlainBlock(_mm_set1_epi64x(static_cast<long long>(uint64_t{first} << 32 | last)));
   }
+}
+
+// Copies as much as is plain or more; whether all is. There must be room for all of the text.
+[[gnu::always_inline]] inline bool CopyPlain(std::string_view text, char* out) {
+  size_t size = text.size();
+  if (size >= 16) {
+    auto copy = [&](size_t at) {
+      __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + at), block);
+      return IsPlainBlock(block);
+    };
+    for (size_t at = 0; at + 16 < size; at += 16) {
+      if (!copy(at)) return false;
+    }
+    return copy(size - 16);
+  }
+  if (size >= 8) return CopyEnds<uint64_t>(text, out);
+  if (size >= 4) return CopyEnds<uint32_t>(text, out);
+  for (size_t i = 0; i < size; ++i) out[i] = text[i];
+  return IsPlainByOctet(text);
+}
+#else
+bool CopyPlain(std::string_view text, char* out) {
+  std::ranges::copy(text, out);
+  return IsPlainByOctet(text);
+}
 #endif
-  while (at != end && kPlain[static_cast<uint8_t>(*at)]) ++at;
-  return at == end;
+
+}  // namespace
+
+bool JsonOutput::IsPlain(std::string_view text) {
+#if defined(__SSE2__)
+  constexpr size_t kShort = 64;  // as names are: faster by blocks, though the copy is for nothing
+  char copy[kShort];
+  if (text.size() <= kShort) return CopyPlain(text, copy);
+#endif
+  return IsPlainByOctet(text);
 }
 
 void JsonOutput::String(std::string_view text) {
-  if (!IsPlain(text)) {
-    Trim();
-    AppendJsonString(out_, text);
-    return Open(kStep);
-  }
   Room(text.size() + 2);
-  *at_++ = '"';
-  if (!text.empty()) std::memcpy(at_, text.data(), text.size());
-  at_ += text.size();
-  *at_++ = '"';
+  if (CopyPlain(text, at_ + 1)) {
+    *at_ = '"';
+    at_ += text.size() + 1;
+    *at_++ = '"';
+    return;
+  }
+  Trim();
+  AppendJsonString(out_, text);
+  Open(kStep);
 }
 
 void JsonOutput::Base64(std::string_view octets) {
@@ -84,14 +134,79 @@ void JsonOutput::Double(double value) {
   Open(kStep);
 }
 
-void JsonOutput::Untyped(const Value& value, bool sort_names) {
-  Trim();
-  size_t before = out_.size();
-  if (!AppendJson(out_, value, {.sort_names = sort_names})) {
-    out_.resize(before);
-    out_ += "null";
+namespace {
+
+// Most names differ in their first letter, which is cheaper to see than to call for.
+bool ComesBefore(const Member* a, const Member* b) {
+  if (a->name_size > 0 && b->name_size > 0 && a->name_data[0] != b->name_data[0]) {
+    return static_cast<uint8_t>(a->name_data[0]) < static_cast<uint8_t>(b->name_data[0]);
   }
-  Open(kStep);
+  return a->name() < b->name();
+}
+
+}  // namespace
+
+void JsonOutput::Members(const Value& object, bool sort_names, int depth) {
+  bool first = true;
+  auto write = [&](const Member* member) {
+    Key(member->name(), first);
+    first = false;
+    Tree(member->value, sort_names, depth - 1);
+  };
+  std::span<const Member> members = object.members();
+  auto before = [](const Member& a, const Member& b) { return ComesBefore(&a, &b); };
+  if (!sort_names || std::ranges::is_sorted(members, before)) {
+    for (const Member& member : members) write(&member);
+    return;
+  }
+  std::vector<const Member*> sorted;
+  sorted.reserve(members.size());
+  for (const Member& member : members) sorted.push_back(&member);
+  std::ranges::stable_sort(sorted, ComesBefore);
+  for (const Member* member : sorted) write(member);
+}
+
+void JsonOutput::Tree(const Value& value, bool sort_names, int depth) {
+  switch (value.kind()) {
+    case ValueKind::kAbsent:
+    case ValueKind::kNull:
+      return Text("null");
+    case ValueKind::kBool:
+      return Text(value.AsBool() ? "true" : "false");
+    case ValueKind::kInt:
+      return Int(value.AsInt());
+    case ValueKind::kDouble:
+      return Double(value.AsDouble());
+    case ValueKind::kString:
+      return String(value.AsString());
+    case ValueKind::kBytes:
+      return Base64(value.AsString());
+    case ValueKind::kList:
+    case ValueKind::kObject:
+      break;
+  }
+  if (depth == 0) {  // by a writer that needs no stack
+    Trim();
+    size_t before = out_.size();
+    if (!AppendJson(out_, value, {.sort_names = sort_names})) {
+      out_.resize(before);
+      out_ += "null";
+    }
+    return Open(kStep);
+  }
+  if (value.IsObject()) {
+    Char('{');
+    Members(value, sort_names, depth);
+    return Char('}');
+  }
+  Char('[');
+  bool first = true;
+  for (const Value& item : value.items()) {
+    if (!first) Char(',');
+    first = false;
+    Tree(item, sort_names, depth - 1);
+  }
+  Char(']');
 }
 
 }  // namespace homeostat::object

@@ -92,17 +92,21 @@ size_t PutRune(Sink& sink, std::string_view text) {
 
 // Copies Size octets; a bit for each that is special.
 #if defined(__SSE2__)
+uint32_t Specials(__m128i block) {
+  auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
+  // Compared as signed: octets of 0x80 and above are below the space, too.
+  __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
+  found = _mm_or_si128(found, _mm_or_si128(equals('<'), _mm_or_si128(equals('>'), equals('&'))));
+  return static_cast<uint32_t>(_mm_movemask_epi8(found));
+}
+
 template <size_t Size>
 uint32_t CopyBlock(const char* from, char* to) {
   static_assert(Size == 4 || Size == 8 || Size == 16);
   __m128i block = _mm_setzero_si128();
   std::memcpy(&block, from, Size);
   std::memcpy(to, &block, Size);
-  auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
-  // Compared as signed: octets of 0x80 and above are below the space, too.
-  __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
-  found = _mm_or_si128(found, _mm_or_si128(equals('<'), _mm_or_si128(equals('>'), equals('&'))));
-  return static_cast<uint32_t>(_mm_movemask_epi8(found)) & ((1u << Size) - 1);
+  return Specials(block) & ((1u << Size) - 1);
 }
 #else
 template <size_t Size>
@@ -118,6 +122,16 @@ uint32_t CopyBlock(const char* from, char* to) {
 // the end of what was copied may have been written, too.
 size_t CopyPlain(std::string_view text, char* out) {
   size_t at = 0;
+#if defined(__SSE2__)
+  if (size_t size = text.size(); size >= 8 && size < 16) {  // as most are: the first and the last octets at once
+    uint64_t first, last;
+    std::memcpy(&first, text.data(), 8);
+    std::memcpy(&last, text.data() + size - 8, 8);
+    std::memcpy(out, &first, 8);
+    std::memcpy(out + size - 8, &last, 8);
+    if (Specials(_mm_set_epi64x(static_cast<long long>(last), static_cast<long long>(first))) == 0) return size;
+  }
+#endif
   auto plain = [&]<size_t Size>() {
     uint32_t found = CopyBlock<Size>(text.data() + at, out + at);
     at += found != 0 ? static_cast<size_t>(std::countr_zero(found)) : Size;

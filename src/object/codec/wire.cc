@@ -200,6 +200,13 @@ void WireWriter::Varint(uint64_t value) {
 }
 
 void WireWriter::Field(uint32_t field, std::string_view bytes) {
+  if (field < 16 && bytes.size() < 0x80) {  // a tag and a size of one octet each, as most are
+    char* at = Grow(bytes.size() + 2);
+    *at++ = static_cast<char>(field << 3 | static_cast<uint8_t>(WireType::kLength));
+    *at++ = static_cast<char>(bytes.size());
+    if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
+    return;
+  }
   Raw(bytes);
   Varint(bytes.size());
   Tag(field, WireType::kLength);

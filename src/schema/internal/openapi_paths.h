@@ -41,8 +41,8 @@ struct Operation {
   const Type* body = nullptr;
   bool body_required = false;
   bool patch = false;          // the body is a patch
-  bool strategic = true;       // … and may be a strategic merge patch
   bool takes_nothing = false;  // no media types are said that it takes
+  bool custom = false;         // of a custom kind, whose document says JSON and YAML alone
   Media media = Media::kObject;
   // Codes of success with the type of the answer; null for a text.
   std::vector<std::pair<int, const Type*>> responses;
@@ -57,6 +57,9 @@ struct PathItem {
 std::vector<PathItem> GroupVersionPaths(const OpenApiSource& source, std::string_view group, std::string_view version);
 // The paths of what stands above group versions; see OpenApiV3RootDocument. Empty for unknown ones.
 std::vector<PathItem> RootPaths(const OpenApiSource& source, std::string_view path);
+
+// Whether custom kinds are all that is served of the group: then nothing stands above its versions.
+bool IsCustomGroup(const OpenApiSource& source, std::string_view group);
 
 // Parameters that all operations of the path share, sorted; they are said once for the path.
 std::vector<Parameter> CommonParameters(const PathItem& item);

@@ -1,6 +1,8 @@
 // Which values Go would write, and which are zero to it. Shared by the codecs of this layer.
 #pragma once
 
+#include <bit>
+
 #include "homeostat/object/value.h"
 #include "homeostat/schema/type.h"
 
@@ -63,7 +65,7 @@ object::Value ZeroElement(const Type& type);
 enum class Written : uint8_t { kNot, kNull, kZero, kValue };
 
 // What Go writes for the field: nothing, null, its type's zero value, or the value.
-inline Written HowWritten(const Field& field, const object::Value& value) {
+[[gnu::always_inline]] inline Written HowWritten(const Field& field, const object::Value& value) {
   if (value) {
     if (field.Has(kPointer)) return Written::kValue;
     if (field.Has(kOmitZero)) return IsZero(*field.type, value) ? Written::kNot : Written::kValue;
@@ -75,6 +77,30 @@ inline Written HowWritten(const Field& field, const object::Value& value) {
   if (field.Has(kOmitZero)) return Written::kNot;
   if (field.Has(kOmitEmpty) && !IsStructLike(field.type->form)) return Written::kNot;
   return Written::kZero;
+}
+
+// The fields of a struct that are there or may be written all the same, in order: visit(index, field, value or absent). Returns the
+// members that belong to no field.
+template <class Visit>
+std::span<const object::Member> EachWritable(const Type& type, const object::Value& value, Visit visit) {
+  std::span<const object::Member> members = value.members();
+  const size_t count = type.fields.size();
+  size_t next = 0;
+  auto take = [&](size_t index) {
+    bool there = next < members.size() && members[next].field == index;
+    visit(static_cast<uint16_t>(index), type.fields[index], there ? members[next++].value : object::Value());
+  };
+  if (count > 64) {
+    for (size_t i = 0; i < count; ++i) take(i);
+    return members.subspan(next);
+  }
+  uint64_t due = count == 64 ? type.absent_in_json : type.absent_in_json & ((uint64_t{1} << count) - 1);
+  for (const object::Member& member : members) {
+    if (member.field >= count) break;
+    due |= uint64_t{1} << member.field;
+  }
+  for (; due != 0; due &= due - 1) take(static_cast<size_t>(std::countr_zero(due)));
+  return members.subspan(next);
 }
 
 inline bool IsVariant(Form form) {

@@ -33,6 +33,12 @@ class VersionsApplyTest : public internal::TestServer {
   static constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   static constexpr const char* kDefinition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
 
+  // As manager "one", in v1beta1. more: members of the metadata after the name.
+  internal::TestAnswer ApplySpec(const std::string& name, const std::string& spec, const std::string& more = "") {
+    return Ask("PATCH", "/apis/example.com/v1beta1/widgets/" + name + "?fieldManager=one",
+               R"({"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":")" + name + "\"" + more + R"(},"spec":)" + spec + "}",
+               {"Content-Type: application/apply-patch+yaml"});
+  }
   internal::TestAnswer Apply(const std::string& version, const std::string& manager) {
     return Ask("PATCH", "/apis/example.com/" + version + "/widgets/w?force=true&fieldManager=" + manager,
                R"({"apiVersion":"example.com/)" + version + R"(","kind":"Widget","metadata":{"name":"w"},"spec":{"a":"1"}})",
@@ -70,6 +76,36 @@ TEST_F(VersionsApplyTest, EntriesInAVersionThatIsNotServedOrGone) {
   internal::TestAnswer three = Apply("v1", "three");
   EXPECT_EQ(three.code, 500);
   EXPECT_EQ(three.message(), "request to convert CR to an invalid group/version: example.com/v1beta1");
+}
+
+TEST_F(VersionsApplyTest, WhatApplyEmptiesIsNull) {
+  Change(Version("v1beta1", true, R"(,"m":{"type":"object","additionalProperties":{"type":"string"}},"n":{"type":"object","nullable":true,"properties":{"x":{"type":"string"}}},)"
+                                  R"("d":{"type":"object","default":{},"properties":{"x":{"type":"string"}}})"));
+  struct Case {
+    const char *before, *after, *fault;
+  };
+  const Case kCases[] = {
+      {R"({"m":{"k":"v"}})", R"({"m":{}})", R"(spec.m: Invalid value: "null": spec.m in body must be of type object: "null")"},
+      {R"({"n":{"x":"y"}})", R"({"n":{}})", nullptr},
+      {R"({"d":{"x":"y"}})", R"({"d":{}})", nullptr},  // gets its default instead
+      {R"({"a":"1"})", R"({})", nullptr},               // what is left has a default
+  };
+  int number = 0;
+  for (const Case& c : kCases) {
+    const std::string name = "w" + std::to_string(++number);
+    ASSERT_EQ(ApplySpec(name, c.before).code, 201) << c.before;
+    internal::TestAnswer answer = ApplySpec(name, c.after);
+    EXPECT_EQ(answer.code, c.fault == nullptr ? 200 : 422) << c.before;
+    if (c.fault != nullptr) {
+      EXPECT_TRUE(answer.message().ends_with(c.fault)) << answer.message();
+    }
+  }
+  EXPECT_TRUE(Ask("GET", "/apis/example.com/v1beta1/widgets/w2", "").Get({"spec", "n"}).IsNull());
+}
+
+TEST_F(VersionsApplyTest, TimesThatAreNoneAreNothing) {
+  internal::TestAnswer made = ApplySpec("late", R"({"a":"1"})", R"(,"creationTimestamp":"x")");
+  EXPECT_EQ(made.code, 201) << made.message();
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ class LogStore {
   virtual Result<LogPosition> Open(uint64_t store_id) = 0;
   // Any thread, also while Apply runs.
   virtual std::unique_ptr<LogView> View() = 0;
+  // Of what is newest whenever it is asked, and cheaper: for the one who calls Apply, between two calls.
+  virtual std::unique_ptr<LogView> Newest() { return View(); }
   // Durable when it returns; ends the process if it cannot be made so. One call at a time.
   virtual void Apply(const LogBatch& batch) = 0;
   // Makes durable what Apply notes beside the log. Called now and then; any thread.

@@ -104,7 +104,7 @@ struct State : std::enable_shared_from_this<State> {
     auto self = shared_from_this();
     Run(
         [self, group, from = published] {
-          auto view = self->log->View();
+          auto view = self->log->Newest();
           group->ordered = OrderGroup(*view, from, group->writes, self->log->keeps_records());
           if (!group->ordered.batch.records.empty()) self->log->Apply(group->ordered.batch);
         },
@@ -133,7 +133,7 @@ struct State : std::enable_shared_from_this<State> {
     auto self = shared_from_this();
     Run(
         [self, failure, from = compacted, upto] {
-          auto view = self->log->View();
+          auto view = self->log->Newest();
           auto batch = PlanCompaction(*view, from, upto);
           if (batch) {
             self->log->Apply(*batch);

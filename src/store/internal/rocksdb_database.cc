@@ -216,10 +216,13 @@ void Database::Rest() {
   rep_->cache->EraseUnRefEntries();
 }
 
-Database::Reading::Reading(std::shared_ptr<Database> database)
-    : database_(std::move(database)), snapshot_(database_->rep_->database->GetSnapshot()) {}
+// Giving a snapshot back makes RocksDB write every file of the last level again that has not been since, to take the order of
+// writes out of it: what a group of writes reads goes without.
+Database::Reading::Reading(std::shared_ptr<Database> database, Of of)
+    : database_(std::move(database)), snapshot_(of == Of::kState ? database_->rep_->database->GetSnapshot() : nullptr) {}
 
 Database::Reading::~Reading() {
+  if (snapshot_ == nullptr) return;
   database_->rep_->database->ReleaseSnapshot(static_cast<const rocksdb::Snapshot*>(snapshot_));
 }
 

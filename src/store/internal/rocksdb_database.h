@@ -48,11 +48,12 @@ class Database : public std::enable_shared_from_this<Database> {
   // Writes what is kept in memory for later to files, if it is much, and forgets what was read.
   void Rest();
 
-  // One consistent state. Belongs to one thread at a time; keeps the database open.
+  // One consistent state, or what is newest at each call. Belongs to one thread at a time; keeps the database open.
   class Reading {
    public:
     using Visitor = std::function<Result<bool>(std::string_view key, std::string_view value)>;
-    explicit Reading(std::shared_ptr<Database> database);
+    enum class Of : uint8_t { kState, kNewest };
+    explicit Reading(std::shared_ptr<Database> database, Of of = Of::kState);
     ~Reading();
     Result<std::optional<std::string>> Get(Family family, std::string_view key);
     // Keys from start up to, without, end (empty: no bound), in order, until the visitor says no.
@@ -60,7 +61,7 @@ class Database : public std::enable_shared_from_this<Database> {
 
    private:
     std::shared_ptr<Database> database_;
-    const void* snapshot_;
+    const void* snapshot_;  // null for what is newest
   };
 
  private:

@@ -33,8 +33,8 @@ Status Damaged(const std::string& directory, const std::string& what) {
 class RocksDbView : public LogView {
  public:
   // Without a database, after the store was closed, every call is an error.
-  explicit RocksDbView(std::shared_ptr<Database> database) {
-    if (database) reading_.emplace(std::move(database));
+  explicit RocksDbView(std::shared_ptr<Database> database, Database::Reading::Of of = Database::Reading::Of::kState) {
+    if (database) reading_.emplace(std::move(database), of);
   }
 
   Result<std::optional<IndexEntry>> Find(std::string_view key) override {
@@ -136,6 +136,10 @@ class RocksDbLog : public LogStore {
   std::unique_ptr<LogView> View() override {
     std::lock_guard lock(mutex_);
     return std::make_unique<RocksDbView>(database_);
+  }
+  std::unique_ptr<LogView> Newest() override {
+    std::lock_guard lock(mutex_);
+    return std::make_unique<RocksDbView>(database_, Database::Reading::Of::kNewest);
   }
 
   void Apply(const LogBatch& batch) override {
