@@ -4,7 +4,6 @@
 
 #include "homeostat/object/json.h"
 #include "homeostat/schema/json_encoder.h"
-#include "homeostat/schema/json_members.h"
 #include "schema/internal/fields_v1.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/tree.h"
@@ -169,16 +168,6 @@ Value StripIndexes(Arena& arena, const Value& value) {
 }
 
 }  // namespace
-
-void AppendJsonMembers(const Type& type, const Value& value, std::vector<Member>& members) {
-  auto unknown = internal::EachWritable(type, value, [&](uint16_t index, const Field& field, const Value& found) {
-    Written how = HowWritten(field, found);
-    if (how == Written::kNot) return;
-    bool empty = how == Written::kZero && field.type->form == Form::kStruct;
-    members.emplace_back(field.name, how == Written::kValue ? found : empty ? Value::EmptyObject() : Value::Null(), index);
-  });
-  members.insert(members.end(), unknown.begin(), unknown.end());
-}
 
 Value ToJsonForm(Arena& arena, const Type& type, const Value& value) {
   return type.structural ? StripIndexes(arena, value) : ValueForm(arena, type, value);

@@ -149,14 +149,6 @@ Done Ownership::Update(const Value& live, const Value& updated, ManagedEntry wri
   return {};
 }
 
-void Ownership::Create(const FieldSet& fields, ManagedEntry writer, std::string_view now) {
-  FieldSet written = Difference(arena_, options_.reset_fields.Apply(arena_, fields), NeverOwned());
-  if (written.empty()) return;
-  writer.SetFields(written);
-  writer.SetTime(now);
-  managed_.Put(writer);
-}
-
 std::expected<Value, Refusal> Ownership::Apply(const Value& live, const Value& config, ManagedEntry applier, bool force,
                                                std::string_view now) {
   if (auto fits = Reconcile(live); !fits) return Refuse(fits.error());
