@@ -245,6 +245,21 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
   Value bare = WithoutManagedFields(arena, type, updated);
   bool exists = !live.Path({"metadata", "uid"}).AsString().empty();
   if (managed.empty() && exists) return bare;  // no entries are kept for it until it is applied
+  ManagedEntry writer{.manager = OrUnknown(arena, manager),
+                      .applied = false,
+                      .api_version = arena.Copy(options_.kind.ApiVersion()),
+                      .subresource = options_.subresource,
+                      .time = {},
+                      .fields = {},
+                      .fields_written = {},
+                      .written = {}};
+  if (!type.structural && live.IsAbsent() && managed.empty()) {
+    if (std::optional<FieldSet> fields = FieldsOfNew(arena, type, bare)) {
+      Ownership ownership(arena, options_, {});
+      ownership.Create(*fields, writer, TimeText(arena, now));
+      return WithManagedFields(arena, type, bare, ownership.managed());
+    }
+  }
   // A kind whose objects are decoded by its type fits it anyway; others are checked whole.
   Value from = live, to = bare;
   if (!type.structural && exists && OfOneVersion(managed, options_)) std::tie(from, to) = WithoutCommon(arena, live, bare);
@@ -257,14 +272,6 @@ Value FieldManager::Update(Arena& arena, const Value& live, const Value& updated
   if (!decoded && !fit()) return bare;
   Ownership ownership(arena, options_, std::move(managed));
   if (empty != nullptr && !empty->empty() && exists) ownership.CountAsChanged(internal::EmptiedLists(arena, type, bare, *empty));
-  ManagedEntry writer{.manager = OrUnknown(arena, manager),
-                      .applied = false,
-                      .api_version = arena.Copy(options_.kind.ApiVersion()),
-                      .subresource = options_.subresource,
-                      .time = {},
-                      .fields = {},
-                      .fields_written = {},
-                      .written = {}};
   if (!ownership.Update(before, after, writer, TimeText(arena, now), &doubtful)) return bare;
   if (decoded && doubtful && !fit()) return bare;
   ManagedFields entries = ownership.managed();

@@ -11,6 +11,7 @@
 #include "patch/merge_patch.h"
 #include "patch/scale_fields.h"
 #include "patch/strategic_merge_patch.h"
+#include "patch/typed_merge.h"
 
 namespace homeostat::patch {
 namespace {
@@ -40,6 +41,25 @@ TEST(Recorded, StrategicMergePatch) {
     ASSERT_EQ(Sorted(original), before) << "the original was written to";
   });
   EXPECT_GE(count, 500u);
+}
+
+// What a new object has is found in its typed tree as in its JSON form.
+TEST(Recorded, FieldsOfNewObjects) {
+  size_t certain = 0;
+  test::ForEachRecorded("strategic.jsonl.gz", [&](std::string_view line) {
+    Arena arena;
+    Value recorded = Parse(arena, line);
+    const schema::Type& type = test::TypeOf(recorded.Get("kind").AsString());
+    if (type.structural) return;
+    Value typed = test::Typed(arena, type, recorded.Get("original"));
+    Comparison made = CompareTyped(arena, type, Value::EmptyObject(), schema::ToJsonForm(arena, type, typed));
+    std::optional<FieldSet> fields = FieldsOfNew(arena, type, typed);
+    if (!fields) return;
+    ++certain;
+    EXPECT_FALSE(made.doubtful) << line;
+    EXPECT_EQ(fields->String(), made.added.String()) << line;
+  });
+  EXPECT_GE(certain, 300u);
 }
 
 // The entries whose fields a subresource's write leaves alone: what each kind's tables say upstream.

@@ -8,6 +8,7 @@
 // Source of the rules: structured-merge-diff v6, typed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ Done CheckTyped(Arena& arena, const schema::Type& type, const Value& value, Dupl
 
 // The paths of everything in the value that can have an owner. The value must have passed CheckTyped.
 FieldSet FieldSetOf(Arena& arena, const schema::Type& type, const Value& value);
+
+// The same of a typed tree of a kind that is no custom one, as it is in JSON, which need not be made then. nullopt where that must be
+// looked at, because something is not the same there or not fit (CheckTyped, duplicates allowed).
+std::optional<FieldSet> FieldsOfNew(Arena& arena, const schema::Type& type, const Value& typed);
 
 // What applying `config` to `live` gives: config's values win, what it does not say stays. Items that only live has
 // keep their place among those before and after them; items of config come in its order. Both must have passed

@@ -367,7 +367,9 @@ class Checker {
     std::string_view format = (integer || real) && IsKnownFormat(integer ? "integer" : "number", condition.format) ? condition.format : std::string_view();
     bool fits = true;
     if (integer) {
-      fits = number.IsInt() || (number.AsDouble() == std::floor(number.AsDouble()) && WholeOf(number.AsDouble()) == number.AsDouble());
+      // The least of integers is printed with zeros at its end, and so is less than the least.
+      const auto whole = static_cast<double>(WholeOf(number.AsDouble()));
+      fits = number.IsInt() || (whole == number.AsDouble() && whole > -9223372036854775808.0);
       if (format == "int32") fits = fits && number.AsDouble() >= -2147483648.0 && number.AsDouble() <= 2147483647.0;
     } else if (format == "float") {
       fits = std::abs(number.AsDouble()) <= std::numeric_limits<float>::max();

@@ -9,6 +9,7 @@
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
 #include "homeostat/object/member_order.h"
+#include "homeostat/schema/field_errors.h"
 #include "schema/internal/fields_v1.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/scalars.h"
@@ -203,7 +204,7 @@ class Conformer {
       if (index < 0) {
         Value kept = Unknown(type, member, frame);
         // Where anything is kept, custom resources keep null as well, unless a schema says that it can't be.
-        bool null_kept = kept.IsNull() && type.structural && (type.element == nullptr || type.element_nullable || keep_nulls_);
+        bool null_kept = kept.IsNull() && type.structural && (type.element == nullptr || StaysNull(type));
         if (kept || null_kept) new (&members[count++]) Member(member.name(), kept);
       } else {
         expected = static_cast<size_t>(index) + 1;
@@ -215,11 +216,16 @@ class Conformer {
         // The metadata of custom resources is a Go struct within something that is none.
         Frame here{
             .parent = frame, .type = &type, .field = &field, .go_root = type.structural && !field.type->structural};
-        Value converted = Convert(*field.type, member.value, &here);
+        const bool embedded = here.go_root && frame != nullptr;
+        if (type.embedded_resource && !IsTypeMetaText(field, member.value)) {
+          HardError(EmbeddedFault(&here, member.value, "must be a string"));
+          return {};
+        }
+        Value converted = embedded ? ConvertEmbedded(field, member.value, here) : Convert(*field.type, member.value, &here);
         if (report_ != nullptr && report_->empty_fields != nullptr) NoteEmpty(field, converted, &here);
         if (repeats_) {
           count = DecodeInto({members, count}, type, static_cast<uint16_t>(index), member.value, converted);
-        } else if (Value kept = Kept(type, field, member.value, converted); !kept.IsAbsent()) {
+        } else if (Value kept = Kept(type, field, embedded && member.value.IsNull() ? converted : member.value, converted); !kept.IsAbsent()) {
           new (&members[count++]) Member(field.name, kept, static_cast<uint16_t>(index));
         }
       }
@@ -227,6 +233,32 @@ class Conformer {
     }
     --depth_;
     return Value::Object({members, internal::SortByField({members, count})});
+  }
+
+  // Of a resource within a custom object, kind and apiVersion are texts. What a schema says of them has dropped null before that is looked at.
+  static bool IsTypeMetaText(const Field& field, const Value& value) {
+    if (field.name != "kind" && field.name != "apiVersion") return true;
+    const bool drops_null = field.type->condition != nullptr && field.default_json.empty() && !field.Has(kNullable);
+    return value.IsString() || (value.IsNull() && drops_null);
+  }
+
+  std::string EmbeddedFault(const Frame* frame, const Value& value, std::string_view why) {
+    std::string path;
+    AppendStrictPath(frame, path);
+    FieldErrors told;
+    told.Invalid(FieldPath(path), object::WithSortedMembers(arena_, value), why);
+    return path + ": " + told.causes()[0].message;
+  }
+
+  // The metadata of a resource within a custom object, which Go decodes by itself: a fault in it is told with its place, and null is
+  // as good as nothing in it.
+  Value ConvertEmbedded(const Field& field, const Value& value, const Frame& frame) {
+    std::optional<std::string> earlier = std::exchange(soft_error_, std::nullopt);
+    Value converted = value.IsNull() ? Value::EmptyObject() : Convert(*field.type, value, &frame);
+    std::optional<std::string> fault = hard_error_ ? hard_error_ : soft_error_;
+    soft_error_ = std::move(earlier);
+    if (fault && !soft_error_) hard_error_ = EmbeddedFault(&frame, value, *fault);
+    return converted;
   }
 
   // Go decodes a member that stands twice into what the first one left: null empties what can be nil and does nothing to the rest,
@@ -322,6 +354,9 @@ class Conformer {
     return internal::IsZero(*field.type, converted) ? Value() : converted;
   }
 
+  // Whether a null element stays: it may be one, or its default comes in its place, or it is for validation to tell of.
+  bool StaysNull(const Type& type) const { return type.element_nullable || keep_nulls_ || !type.element_default_json.empty(); }
+
   // The value under which a member that is not in the table is kept; absent if it is dropped.
   Value Unknown(const Type& type, const Member& member, const Frame* frame) {
     if (type.element != nullptr) {
@@ -358,7 +393,7 @@ class Conformer {
     std::unordered_set<std::string_view> seen;
     for (const Member& member : value.members()) {
       if (repeats_ && !seen.insert(member.name()).second) ReportRepeated(member.name(), frame);
-      if (type.structural && member.value.IsNull() && !type.element_nullable && !keep_nulls_) continue;
+      if (type.structural && member.value.IsNull() && !StaysNull(type)) continue;
       std::string_view key = member.name().empty() ? std::string_view("") : member.name();
       Frame here{.parent = frame, .key = key};
       new (&members[count++]) Member(key, ConvertElement(type, element, member.value, &here));

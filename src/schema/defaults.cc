@@ -37,7 +37,10 @@ struct Plan {
   std::vector<DefaultHook> hooks;
   std::vector<FieldPlan> fields;  // of a struct: those with something to do
   Plan* element = nullptr;        // of a list's items, a map's or further members' values
+  Value element_default;          // in the place of those that are null
   bool needed = false;
+
+  bool WalksElements() const { return element != nullptr || element_default; }
 };
 
 bool IsSameTree(const Value& a, const Value& b) {
@@ -71,8 +74,8 @@ class Walk {
     Value result = value;
     if (value.IsObject()) {
       result = plan.type->form == Form::kStruct ? ApplyStruct(plan, value) : ApplyEntries(plan, value);
-    } else if (value.IsList() && plan.element != nullptr) {
-      result = ApplyItems(*plan.element, value);
+    } else if (value.IsList() && plan.WalksElements()) {
+      result = ApplyItems(plan, value);
     }
     --depth_;
     return result;
@@ -94,7 +97,7 @@ class Walk {
       changed->SetField(field.index, field.field->name, now);
     }
     if (changed) value = changed->Build();
-    return plan.element == nullptr ? value : ApplyUnknown(*plan.element, value);
+    return plan.WalksElements() ? ApplyUnknown(plan, value) : value;
   }
 
   Value SetMissing(const Plan& plan, const Value& value) {
@@ -108,10 +111,15 @@ class Walk {
     return changed ? changed->Build() : value;
   }
 
-  Value ApplyItems(const Plan& element, const Value& list) {
+  Value ApplyElement(const Plan& plan, const Value& value) {
+    const Value& given = value.IsNull() && plan.element_default ? plan.element_default : value;
+    return plan.element == nullptr ? given : Apply(*plan.element, given);
+  }
+
+  Value ApplyItems(const Plan& plan, const Value& list) {
     std::optional<object::ListBuilder> changed;
     for (size_t i = 0; i < list.size(); ++i) {
-      Value now = Apply(element, list.items()[i]);
+      Value now = ApplyElement(plan, list.items()[i]);
       if (IsSameTree(list.items()[i], now)) continue;
       if (!changed) changed.emplace(arena_, list);
       changed->items()[i] = now;
@@ -120,16 +128,16 @@ class Walk {
   }
 
   Value ApplyEntries(const Plan& plan, const Value& map) {
-    return plan.element == nullptr ? map : ApplyUnknown(*plan.element, map);
+    return plan.WalksElements() ? ApplyUnknown(plan, map) : map;
   }
 
   // Entries of a map, or further members of a struct.
-  Value ApplyUnknown(const Plan& element, const Value& object) {
+  Value ApplyUnknown(const Plan& plan, const Value& object) {
     std::optional<std::vector<Member>> changed;
     for (size_t i = 0; i < object.size(); ++i) {
       const Member& member = object.members()[i];
       if (member.field != object::kNoField) continue;
-      Value now = Apply(element, member.value);
+      Value now = ApplyElement(plan, member.value);
       if (IsSameTree(member.value, now)) continue;
       if (!changed) changed.emplace(object.members().begin(), object.members().end());
       (*changed)[i].value = now;
@@ -176,7 +184,12 @@ class Defaults::Plans {
       for (size_t i = 0; i < type.fields.size(); ++i)
         plan->fields.push_back(LearnField(type, static_cast<uint16_t>(i)));
     }
-    if (type.element != nullptr && !internal::IsVariant(type.form)) plan->element = Learn(*type.element);
+    if (type.element != nullptr && !internal::IsVariant(type.form)) {
+      plan->element = Learn(*type.element);
+      if (!type.element_default_json.empty()) {
+        plan->element_default = ParseDefault(type.element_default_json, *type.element, "an element of " + std::string(type.name));
+      }
+    }
     return plan;
   }
 
@@ -184,7 +197,7 @@ class Defaults::Plans {
     const Field& field = type.fields[index];
     FieldPlan plan{.index = index, .field = &field};
     if (!field.default_json.empty()) {
-      plan.default_value = ParseDefault(type, field);
+      plan.default_value = ParseDefault(field.default_json, *field.type, std::string(type.name) + "." + std::string(field.name));
     } else if (field.Has(kDefaultToEmpty) && field.Has(kPointer)) {
       plan.default_value = Value::EmptyObject();
     }
@@ -193,12 +206,12 @@ class Defaults::Plans {
     return plan;
   }
 
-  Value ParseDefault(const Type& type, const Field& field) {
+  Value ParseDefault(std::string_view json, const Type& type, const std::string& what) {
     ConformReport report;
-    auto parsed = object::ParseJson(arena_, field.default_json);
-    auto value = parsed ? Conform(arena_, *parsed, *field.type, report) : parsed;
+    auto parsed = object::ParseJson(arena_, json);
+    auto value = parsed ? Conform(arena_, *parsed, type, report) : parsed;
     if (value) return *value;
-    error_ = value.error().WithContext("default of " + std::string(type.name) + "." + std::string(field.name));
+    error_ = value.error().WithContext("default of " + what);
     return {};
   }
 
@@ -224,7 +237,7 @@ class Defaults::Plans {
   }
 
   static bool IsNeeded(const Plan& plan) {
-    if (!plan.hooks.empty() || (plan.element != nullptr && plan.element->needed)) return true;
+    if (!plan.hooks.empty() || plan.element_default || (plan.element != nullptr && plan.element->needed)) return true;
     for (const FieldPlan& field : plan.fields) {
       if (!field.default_value.IsAbsent() || (field.below != nullptr && field.below->needed)) return true;
     }

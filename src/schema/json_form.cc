@@ -4,6 +4,7 @@
 
 #include "homeostat/object/json.h"
 #include "homeostat/schema/json_encoder.h"
+#include "homeostat/schema/json_members.h"
 #include "schema/internal/fields_v1.h"
 #include "schema/internal/presence.h"
 #include "schema/internal/tree.h"
@@ -71,6 +72,9 @@ class Parts {
   std::vector<T> changed_;
 };
 
+// Whether the JSON form of such a value is the value, whatever its type.
+bool IsItsOwnForm(const Value& value) { return value && !value.IsBytes() && !value.IsList() && !value.IsObject(); }
+
 void AddMember(Parts<Member>& parts, std::string_view name, const Value& value, uint16_t index) {
   const Member* next = parts.next();
   bool same = next != nullptr && next->name_data == name.data() && next->name_size == name.size() && next->field == index &&
@@ -91,7 +95,11 @@ Value StructForm(Arena& arena, const Type& type, const Value& value) {
         AddMember(parts, field.name, ZeroForm(arena, *field.type), index);
         break;
       case Written::kValue:
-        AddMember(parts, field.name, ValueForm(arena, *field.type, found), index);
+        if (const Member* next = parts.next(); next != nullptr && next->field == index && IsItsOwnForm(found)) {
+          parts.Add(*next, true);
+        } else {
+          AddMember(parts, field.name, ValueForm(arena, *field.type, found), index);
+        }
         break;
     }
   });
@@ -161,6 +169,16 @@ Value StripIndexes(Arena& arena, const Value& value) {
 }
 
 }  // namespace
+
+void AppendJsonMembers(const Type& type, const Value& value, std::vector<Member>& members) {
+  auto unknown = internal::EachWritable(type, value, [&](uint16_t index, const Field& field, const Value& found) {
+    Written how = HowWritten(field, found);
+    if (how == Written::kNot) return;
+    bool empty = how == Written::kZero && field.type->form == Form::kStruct;
+    members.emplace_back(field.name, how == Written::kValue ? found : empty ? Value::EmptyObject() : Value::Null(), index);
+  });
+  members.insert(members.end(), unknown.begin(), unknown.end());
+}
 
 Value ToJsonForm(Arena& arena, const Type& type, const Value& value) {
   return type.structural ? StripIndexes(arena, value) : ValueForm(arena, type, value);

@@ -99,7 +99,7 @@ class DocumentBuilder {
   void AddGroupVersion(std::string_view group, std::string_view version) { group_versions_.insert({group, version}); }
 
   std::string V3() {
-    Value components = tree_.Object({{"schemas", Definitions()}, {"securitySchemes", Security()}});
+    Value components = tree_.Object({{"schemas", Definitions()}, {"securitySchemes", source_.says_security ? Security() : Value()}});
     return Write(tree_.Object({{"openapi", tree_.Text("3.0.0")},
                                {"info", Info()},
                                {"paths", tree_.Object(paths_)},
@@ -317,7 +317,7 @@ class DocumentBuilder {
     object::ObjectBuilder builder(arena_, definition);
     builder.Append("x-kubernetes-group-version-kind", tree_.List(items));
     auto selectable = selectable_of_.find(&type);
-    if (selectable == selectable_of_.end() || !v3()) return builder.Build();
+    if (selectable == selectable_of_.end()) return builder.Build();
     std::vector<Value> fields;
     for (std::string_view path : selectable->second) fields.push_back(tree_.Object({{"fieldPath", tree_.Text(path)}}));
     builder.Append("x-kubernetes-selectable-fields", tree_.List(fields));
@@ -359,9 +359,13 @@ std::string OpenApiV3Document(const OpenApiSource& served, std::string_view grou
   if (internal::IsCustomGroup(source, group)) {
     source.title = "Kubernetes CRD Swagger";
     source.version = "v0.1.0";
+    source.says_security = false;
   }
   DocumentBuilder builder(source, OpenApiVersion::kV3, form);
-  builder.AddGroupVersion(group, version);
+  if (source.says_security) builder.AddGroupVersion(group, version);
+  for (const Kind* kind : source.kinds) {
+    if (!source.says_security && !kind->type->structural) builder.AddGroupVersion(kind->gvk.group, kind->gvk.version);
+  }
   builder.AddPaths(internal::GroupVersionPaths(source, group, version));
   return builder.V3();
 }

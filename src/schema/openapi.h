@@ -35,6 +35,7 @@ struct OpenApiSource {
   // Whether a subresource that needs a feature gate is served; all are if this is not set.
   std::function<bool(std::string_view feature_gate)> gate_enabled;
   bool enums = true;  // publish the values that a field may have
+  bool says_security = true;  // how clients prove who they are; documents of custom groups leave it out
   std::string title = "Kubernetes";
   std::string version = "unversioned";  // the server's, e.g. v1.36.3
 };

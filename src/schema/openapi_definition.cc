@@ -176,9 +176,9 @@ class DefinitionBuilder {
     return tree_.Object(members);
   }
 
-  // The zero value that is published as an item's default; absent where none is.
+  // The zero value that is published as an item's default; absent where none is, as for custom resources in their list.
   static Value ZeroItem(const Type& element) {
-    bool plain = element.form <= Form::kString || element.form == Form::kStruct;
+    bool plain = !element.structural && (element.form <= Form::kString || element.form == Form::kStruct);
     return plain ? internal::ZeroElement(element) : Value();
   }
 

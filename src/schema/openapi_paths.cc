@@ -268,7 +268,8 @@ class PathBuilder {
   void AddSubresource(const Kind& kind, const Subresource& sub, const std::string& path,
                       const std::vector<Parameter>& named) {
     if (sub.kind.kind.ends_with("Options")) return AddConnect(kind, sub, path, named);
-    const Type* type = source_.find_type_of_kind(sub.kind);
+    const bool whole = custom_ != nullptr && sub.kind.kind == kind.gvk.kind && sub.kind.group == kind.gvk.group;
+    const Type* type = whole ? kind.type : source_.find_type_of_kind(sub.kind);
     std::string suffix = Capital(sub.name), options_kind = std::string(kind.gvk.kind) + suffix + "Options";
     std::vector<Operation> operations;
     AddObjectVerbs(kind, sub.verbs, sub.kind, type, suffix, operations);

@@ -91,9 +91,9 @@ class Publisher {
     result.Set("allOf", all.Build());
   }
 
-  // Version 2 has neither junctors nor null, and old kubectl trips over some combinations.
+  // Version 2 has neither junctors nor null nor defaults, and old kubectl trips over some combinations.
   void Simplify(const Value& schema, object::ObjectBuilder& result) {
-    for (std::string_view junctor : {"allOf", "anyOf", "oneOf", "not"}) result.Erase(junctor);
+    for (std::string_view part : {"allOf", "anyOf", "oneOf", "not", "default"}) result.Erase(part);
     bool nullable = schema.Get("nullable").AsBool(), open = schema.Get("x-kubernetes-preserve-unknown-fields").AsBool();
     if (nullable) {
       result.Erase("nullable");

@@ -142,6 +142,7 @@ class StructuralCompiler {
     if (items.IsObject() && depth < kMaxSchemaDepth) {
       type.element = MakeType(items, depth + 1);
       type.element_nullable = items.Get("nullable").AsBool();
+      SetElementDefault(type, items);
     }
     std::string_view list_type = schema.Get("x-kubernetes-list-type").AsString();
     type.list_type_declared = !list_type.empty();
@@ -167,6 +168,10 @@ class StructuralCompiler {
     if (type.fields.empty() && type.element != nullptr) type.form = Form::kMap;
   }
 
+  void SetElementDefault(Type& type, const Value& element) {
+    if (Value fallback = element.Get("default"); fallback && !type.element_nullable) type.element_default_json = arena_.Copy(object::JsonText(fallback));
+  }
+
   // additionalProperties without a schema keeps members, but nothing within them.
   void SetAdditional(Type& type, const Value& schema, int depth) {
     Value additional = schema.Get("additionalProperties");
@@ -174,6 +179,7 @@ class StructuralCompiler {
     if (additional.IsObject()) {
       type.element = MakeType(additional, depth + 1);
       type.element_nullable = additional.Get("nullable").AsBool();
+      SetElementDefault(type, additional);
       return;
     }
     Type* emptied = New<Type>();

@@ -70,6 +70,8 @@ properties:
       flags: {type: array, items: {type: string}, maxItems: 3, minItems: 1}
       cargo: {type: object, additionalProperties: {type: string, maxLength: 2}, maxProperties: 2}
       free: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {known: {type: object}}}
+      paint: {type: object, additionalProperties: {type: object, default: {coat: 1}, properties: {coat: {type: integer}, gloss: {type: boolean, default: true}}}}
+      knots: {type: array, items: {type: integer, default: 7}}
       names: {type: object, x-kubernetes-preserve-unknown-fields: true, additionalProperties: true}
       maybe: {type: string, nullable: true}
       embed: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
@@ -99,6 +101,8 @@ TEST(Structural, PrunesDefaultsAndReports) {
       {R"({"spec":{"embed":{"kind":"Pod","x":1,"metadata":{"name":"p","odd":1}},"keel":"","rig":{"masts":0}}})",
        R"({"spec":{"embed":{"kind":"Pod","metadata":{"name":"p"},"x":1},"keel":"","rig":{"masts":0}}})",
        {R"(unknown field "spec.embed.metadata.odd")"}},
+      {R"({"spec":{"paint":{"a":null,"b":{}},"knots":[null,1],"keel":"","rig":{"masts":0}}})",
+       R"({"spec":{"keel":"","knots":[7,1],"paint":{"a":{"coat":1,"gloss":true},"b":{"gloss":true}},"rig":{"masts":0}}})", {}},
       {R"({"spec":{"names":{"a":{"b":1},"c":2},"keel":"","rig":{"masts":0}}})", R"({"spec":{"keel":"","names":{"a":{},"c":2},"rig":{"masts":0}}})",
        {R"(unknown field "spec.names.a.b")"}},
       // Of a value of another kind no members stay.
@@ -111,6 +115,24 @@ TEST(Structural, PrunesDefaultsAndReports) {
     EXPECT_EQ(decoded.json, c.expected) << c.json;
     EXPECT_EQ(decoded.problems, c.problems) << c.json;
   }
+}
+
+TEST(Structural, ResourcesWithinAreDecodedByThemselves) {
+  auto boat = Compiled(kBoat);
+  auto fault = [&](std::string_view embed) {
+    Arena arena;
+    ConformReport report;
+    auto typed = Conform(arena, test::Parse(arena, "{\"spec\":{\"embed\":" + std::string(embed) + "}}"), boat->type(), report);
+    return typed ? std::string() : typed.error().message();
+  };
+  EXPECT_EQ(fault(R"({"kind":5,"apiVersion":"v1"})"), "spec.embed.kind: Invalid value: 5: must be a string");
+  EXPECT_EQ(fault(R"({"kind":"Pod","apiVersion":null})"), "spec.embed.apiVersion: Invalid value: null: must be a string");
+  EXPECT_EQ(fault(R"({"kind":"Pod","metadata":{"uid":5}})"),
+            R"(spec.embed.metadata: Invalid value: {"uid":5}: json: cannot unmarshal number into Go struct field ObjectMeta.uid of type types.UID)");
+  EXPECT_EQ(fault(R"({"kind":"Pod","metadata":{"creationTimestamp":"x"}})"),
+            R"(spec.embed.metadata: Invalid value: {"creationTimestamp":"x"}: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006")");
+  EXPECT_EQ(Decode(*boat, R"({"spec":{"embed":{"kind":"Pod","metadata":null},"keel":"","rig":{"masts":0}}})").json,
+            R"({"spec":{"embed":{"kind":"Pod","metadata":{}},"keel":"","rig":{"masts":0}}})");
 }
 
 TEST(Structural, ChecksConditionsInUpstreamsWords) {

@@ -226,7 +226,7 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
 }
 
 Result<void> CheckKeyNamespace(const RequestContext& context) {
-  if (!context.storage().namespaced || !context.info.ns.empty()) return {};
+  if (!context.storage().namespaced || !context.info.below_namespace || !context.info.ns.empty()) return {};
   return Fail(BadRequestError("Namespace parameter required."));
 }
 

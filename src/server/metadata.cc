@@ -6,7 +6,7 @@
 #include "homeostat/base/text.h"
 #include "homeostat/object/names.h"
 #include "homeostat/object/time.h"
-#include "homeostat/schema/api_version.h"
+#include "kinds/object_meta.h"
 #include "patch/managed_fields.h"
 
 namespace homeostat::server {
@@ -37,35 +37,6 @@ void ValidateAnnotations(const Value& annotations, const FieldPath& path, FieldE
   if (total > object::kTotalAnnotationSizeLimit) errors.TooLong(path, object::kTotalAnnotationSizeLimit);
 }
 
-void ValidateOwnerReference(const Value& reference, const FieldPath& path, FieldErrors& errors) {
-  std::string_view api_version = reference.Get("apiVersion").AsString();
-  schema::GroupVersion parts = schema::ParseApiVersion(api_version);
-  if (parts.version.empty() || !parts.IsValid()) errors.Invalid(path.Child("apiVersion"), api_version, "version must not be empty");
-  for (std::string_view name : {"kind", "name", "uid"}) {
-    if (reference.Get(name).AsString().empty()) errors.Invalid(path.Child(name), "", "must not be empty");
-  }
-  // Events come and go too fast to own anything.
-  if (reference.Get("kind").AsString() == "Event" && (api_version == "v1" || api_version == "events.k8s.io/v1")) {
-    errors.Invalid(path, reference, schema::KindText(parts.group, parts.version, "Event") + " is disallowed from being an owner");
-  }
-}
-
-void ValidateOwnerReferences(const Value& references, const FieldPath& path, FieldErrors& errors) {
-  std::string first_controller;
-  for (const Value& reference : references.items()) {
-    ValidateOwnerReference(reference, path, errors);
-    if (!reference.Get("controller").AsBool()) continue;
-    std::string name = std::string(reference.Get("kind").AsString()) + "/" + std::string(reference.Get("name").AsString());
-    if (first_controller.empty()) {
-      first_controller = name;
-      continue;
-    }
-    errors.Invalid(path, references,
-                   "Only one reference can have Controller set to true. Found \"true\" in references for " +
-                       first_controller + " and " + name);
-  }
-}
-
 bool IsStandardFinalizer(std::string_view name) {
   return name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
 }
@@ -76,19 +47,6 @@ void ValidateFinalizerOwners(const Value& finalizers, const FieldPath& path, Fie
     std::string_view name = finalizers.At(i).AsString();
     if (name.find('/') != std::string_view::npos || IsStandardFinalizer(name)) continue;
     errors.Invalid(path.Index(i), name, "name is neither a standard finalizer name nor is it fully qualified");
-  }
-}
-
-void ValidateFinalizers(const Value& finalizers, const FieldPath& path, FieldErrors& errors) {
-  bool orphan = false, foreground = false;
-  for (const Value& item : finalizers.items()) {
-    std::string_view name = item.AsString();
-    for (std::string& message : object::IsQualifiedName(name)) errors.Invalid(path, name, message);
-    orphan = orphan || name == "orphan";
-    foreground = foreground || name == "foregroundDeletion";
-  }
-  if (orphan && foreground) {
-    errors.Invalid(path, finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
   }
 }
 
@@ -108,8 +66,8 @@ void ValidateCommon(const Value& metadata, bool namespaced, const FieldPath& pat
   }
   ValidateLabels(metadata.Get("labels"), path.Child("labels"), errors);
   ValidateAnnotations(metadata.Get("annotations"), path.Child("annotations"), errors);
-  ValidateOwnerReferences(metadata.Get("ownerReferences"), path.Child("ownerReferences"), errors);
-  ValidateFinalizers(metadata.Get("finalizers"), path.Child("finalizers"), errors);
+  kinds::CheckOwnerReferences(metadata.Get("ownerReferences"), path.Child("ownerReferences"), errors);
+  kinds::CheckFinalizers(metadata.Get("finalizers"), path.Child("finalizers"), errors);
   patch::ValidateManagedFieldsEntries(metadata.Get("managedFields"), path.Child("managedFields"), errors);
 }
 
@@ -258,7 +216,7 @@ void ValidateObjectMetaUpdate(const Value& object, const Value& old, MetaRules r
   }
   ValidateLabels(now.Get("labels"), path.Child("labels"), errors);
   ValidateAnnotations(now.Get("annotations"), path.Child("annotations"), errors);
-  ValidateOwnerReferences(now.Get("ownerReferences"), path.Child("ownerReferences"), errors);
+  kinds::CheckOwnerReferences(now.Get("ownerReferences"), path.Child("ownerReferences"), errors);
   patch::ValidateManagedFieldsEntries(now.Get("managedFields"), path.Child("managedFields"), errors);
   if (rules.finalizer_owners) ValidateFinalizerOwners(now.Get("finalizers"), path.Child("finalizers"), errors);
 }

@@ -6,7 +6,7 @@ import types
 import urllib.parse
 
 from cases import APPLY, JSON_PATCH, MERGE, TABLE, Request, compact, merged
-from crds import CRDS, Definitions, Shapes
+from crds import CRDS, Definitions
 
 PARTIAL_LIST = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'
 PARTIAL = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io'

@@ -118,6 +118,7 @@ struct Type {
   bool preserve_unknown_fields = false;
   bool embedded_resource = false;
   bool element_nullable = false;
+  std::string_view element_default_json;  // structural types: what null becomes where no element can be null; "" means nothing
   const Constraints* constraints = nullptr;
   // From a CustomResourceDefinition's schema: such objects are not Go structs, so zero values are kept as they were
   // sent, values of a wrong kind are left for validation to report, and JSON is written in order of names.

@@ -9,6 +9,7 @@
 #include "homeostat/schema/member_field.h"
 #include "kinds/apiextensions/custom_resource.h"
 #include "kinds/checks.h"
+#include "kinds/object_meta.h"
 
 namespace homeostat::kinds {
 namespace {
@@ -110,8 +111,13 @@ void CheckResource(const Value& object, const FieldPath& path, FieldErrors& erro
   if (std::string_view ns = metadata.Get("namespace").AsString(); !ns.empty()) {
     AddInvalid(errors, below.Child("namespace"), ns, object::IsDNS1123Label(ns));
   }
+  if (int64_t generation = metadata.Get("generation").AsInt(); generation < 0) {
+    errors.Invalid(below.Child("generation"), generation, "must be greater than or equal to 0");
+  }
   CheckLabels(metadata.Get("labels"), below.Child("labels"), errors);
   CheckAnnotations(metadata.Get("annotations"), below.Child("annotations"), errors);
+  CheckOwnerReferences(metadata.Get("ownerReferences"), below.Child("ownerReferences"), errors);
+  CheckFinalizers(metadata.Get("finalizers"), below.Child("finalizers"), errors);
 }
 
 }  // namespace

@@ -163,7 +163,8 @@ class Parts {
       return errors_.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map");
     }
     if (!items.IsObject()) {
-      return errors_.Invalid(path.Child("items"), BadValue(items), "must only have a single schema if x-kubernetes-list-type is map");
+      const schema::Type& type = *api::apiextensions::v1::JSONSchemaProps::SchemaType().FindField("items")->type;
+      return errors_.Invalid(path.Child("items"), InternalValue(type, items), "must only have a single schema if x-kubernetes-list-type is map");
     }
     std::string_view type = items.Get("type").AsString();
     if (type != "object") {

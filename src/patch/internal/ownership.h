@@ -30,6 +30,9 @@ class Ownership {
   std::expected<Value, Refusal> Apply(const Value& live, const Value& config, ManagedEntry applier, bool force,
                                       std::string_view now);
 
+  // The same of a new object that has these fields, of which nobody else has any.
+  void Create(const FieldSet& fields, ManagedEntry writer, std::string_view now);
+
   const ManagedFields& managed() const { return managed_; }
 
  private:

@@ -30,6 +30,16 @@ TEST_F(CustomObjectsTest, EveryAnswerTellsThatTheVersionIsDeprecated) {
   }
 }
 
+TEST_F(CustomObjectsTest, CellsOfNullAndOfTimesOfOld) {
+  Define(R"("additionalPrinterColumns":[{"name":"N","type":"string","jsonPath":".spec.n"},{"name":"T","type":"date","jsonPath":".spec.t"}],)",
+         R"(,"n":{"type":"string","nullable":true},"t":{"type":"string"})");
+  ASSERT_EQ(Ask("PATCH", std::string(kWidgets) + "/w?fieldManager=m", R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"n":null,"t":"1500-01-01T00:00:00Z"}})",
+                {"Content-Type: application/apply-patch+yaml"}).code, 200);
+  Value cells = Ask("GET", std::string(kWidgets) + "/w", "", {"Accept: application/json;as=Table;v=v1;g=meta.k8s.io"}).Get({"rows"}).At(0).Get("cells");
+  EXPECT_EQ(cells.At(1).AsString(), "<no value>");
+  EXPECT_EQ(cells.At(2).AsString(), "292y");
+}
+
 TEST_F(CustomObjectsTest, AScaleBringsNothingThatTheSchemaDoesNotKnow) {
   Define(R"("subresources":{"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},)");
   const std::string widget = std::string(kWidgets) + "/w", scale = R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"w"},"spec":{"replicas":3}})";
@@ -112,6 +122,21 @@ TEST_F(CustomObjectsTest, ACollectionIsDeletedByThePage) {
   EXPECT_EQ(Ask("GET", kWidgets).Get({"items"}).size(), 1u);
   EXPECT_EQ(Ask("DELETE", kWidgets).Get({"items"}).size(), 1u);
   EXPECT_EQ(Ask("GET", kWidgets).Get({"items"}).size(), 0u);
+}
+
+TEST_F(CustomObjectsTest, ADefinitionTakesItsInstancesOfAllNamespacesAlong) {
+  const std::string definition = std::string(kDefinitions) + "/boats.example.com";
+  ASSERT_EQ(Ask("POST", kDefinitions,
+                R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"boats.example.com"},"spec":{"group":"example.com",)"
+                R"("scope":"Namespaced","names":{"plural":"boats","kind":"Boat"},"versions":[{"name":"v1","served":true,"storage":true,)"
+                R"("schema":{"openAPIV3Schema":{"type":"object"}}}]}})").code, 201);
+  for (const char* ns : {"default", "kube-system"}) {
+    const std::string boats = "/apis/example.com/v1/namespaces/" + std::string(ns) + "/boats";
+    ASSERT_EQ(Ask("POST", boats, R"({"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"b"}})").code, 201);
+  }
+  ASSERT_EQ(Ask("DELETE", definition).code, 200);
+  for (int seconds = 0; seconds < 30 && Ask("GET", definition).code == 200; ++seconds) runtime->RunFor(std::chrono::seconds(1));
+  EXPECT_EQ(Ask("GET", definition).code, 404);
 }
 
 TEST_F(CustomObjectsTest, ANameThatIsBeingDeleted) {

@@ -211,10 +211,14 @@ void Definition::MakeListType(const Version& version) {
   constexpr uint32_t kText = schema::kOmitEmpty | schema::kJsonOnly;
   version.items = {.form = schema::Form::kList, .element = version.kind.type};
   version.list_fields = {
-      schema::Field{.name = "kind", .proto_name = "kind", .flags = kText, .type = &schema::ScalarType(schema::Form::kString)},
-      schema::Field{.name = "apiVersion", .proto_name = "apiVersion", .flags = kText, .type = &schema::ScalarType(schema::Form::kString)},
-      schema::Field{.name = "metadata", .proto_name = "metadata", .number = 1, .type = &api::meta::v1::ListMeta::SchemaType()},
-      schema::Field{.name = "items", .proto_name = "items", .number = 2, .flags = schema::kRequired, .type = &version.items}};
+      schema::Field{.name = "kind", .proto_name = "kind", .flags = kText, .type = &schema::ScalarType(schema::Form::kString),
+                    .documentation = "Names what this list is, in CamelCase."},
+      schema::Field{.name = "apiVersion", .proto_name = "apiVersion", .flags = kText, .type = &schema::ScalarType(schema::Form::kString),
+                    .documentation = "The group and version of the form that this list is written in."},
+      schema::Field{.name = "metadata", .proto_name = "metadata", .number = 1, .type = &api::meta::v1::ListMeta::SchemaType(),
+                    .documentation = "What is said of the list as a whole: its version, and where its next page begins."},
+      schema::Field{.name = "items", .proto_name = "items", .number = 2, .flags = schema::kRequired, .type = &version.items,
+                    .documentation = "The objects of the list."}};
   version.list = {.form = schema::Form::kStruct,
                   .name = version.list_name,
                   .go_name = version.kind.list_kind,
