@@ -30,9 +30,18 @@ std::string HumanDuration(Duration duration) {
   return std::to_string(days / 365) + "y";
 }
 
+Duration Between(WallTime earlier, WallTime later) {
+  int64_t nanos = 0;
+  const int64_t from = earlier.time_since_epoch().count(), to = later.time_since_epoch().count();
+  if (__builtin_sub_overflow(to, from, &nanos)) return to < from ? Duration::min() : Duration::max();
+  return Duration(nanos);
+}
+
 std::string Since(const object::Value& timestamp, WallTime now) {
+  constexpr int64_t kGoZero = -62135596800;  // the year 1, which is no time to Go
   auto then = object::ParseTime(timestamp.AsString());
-  return then ? HumanDuration(now - then->ToClock()) : std::string("<unknown>");
+  if (!then || (then->seconds == kGoZero && then->nanos == 0)) return "<unknown>";
+  return HumanDuration(Between(then->ToClock(), now));
 }
 
 }  // namespace homeostat::kinds

@@ -47,5 +47,12 @@ TEST(HumanDuration, GetsCoarserWithAge) {
   for (const auto& [age, text] : cases) EXPECT_EQ(HumanDuration(seconds(age)), text) << age;
 }
 
+TEST(HumanDuration, SinceTimesOfOld) {
+  const WallTime now{std::chrono::seconds(1'900'000'000)};
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"1500-01-01T00:00:00Z", "292y"}, {"0001-01-01T00:00:00Z", "<unknown>"}, {"soon", "<unknown>"}, {"9000-01-01T00:00:00Z", "<invalid>"}};
+  for (const auto& [time, text] : cases) EXPECT_EQ(Since(object::Value::StringRef(time), now), text) << time;
+}
+
 }  // namespace
 }  // namespace homeostat::kinds::internal

@@ -38,7 +38,8 @@ struct FieldManagerOptions {
   schema::GroupVersionKind kind;
   const schema::Type* type = nullptr;
   std::string_view subresource;
-  // Fields that a write through this subresource does not touch whatever it says, and that nobody comes to own by it.
+  // Fields that a write through this subresource does not touch whatever it says, and that nobody comes to own by it. Those of
+  // a custom kind are of its own version: entries recorded in others lose what the write has not got.
   FieldFilter reset_fields;
   VersionConverter versions;
 };

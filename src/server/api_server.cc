@@ -112,6 +112,8 @@ MediaTypeOptions ErrorOutput(const http::Request& request, const http::Query& qu
   if (auto negotiated = NegotiateOutput(request.headers.Get("Accept"), NegotiationScope{.transformations = false})) {
     output.encoding = negotiated->encoding;
     output.pretty = WantsPretty(request, query, negotiated->pretty);
+  } else {
+    output.pretty = true;  // an error for which the client takes no form, or only another (a Table) is written so
   }
   return output;
 }

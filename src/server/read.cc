@@ -146,7 +146,9 @@ Task<Result<Page>> ContinuePage(RequestContext& context, ListQuery query, Select
   auto views = ViewsToSelect(context, selection, std::move(snapshot.entries));
   CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));
   size_t start = LowerBound(snapshot.entries, prefix + token.start_key);
-  co_return TakePage(selection, snapshot.entries, start, query.limit, prefix, snapshot.revision);
+  // From any version all the rest is given, as by FirstPage.
+  int64_t limit = query.resource_version == "0" ? 0 : query.limit;
+  co_return TakePage(selection, snapshot.entries, start, limit, prefix, snapshot.revision);
 }
 
 // Upstream then reads that object: a limit is no wish for the exact version. With a place to go on from it reads a page as ever.

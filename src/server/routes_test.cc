@@ -166,6 +166,8 @@ TEST_F(RoutesTest, FormsOfAnswers) {
   TestAnswer none = Ask("GET", maps + "/none", "", {"Accept: application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"});
   ASSERT_TRUE(none.document);
   EXPECT_EQ(none.Text({"reason"}), "NotFound");
+  EXPECT_TRUE(none.text.starts_with("{\n  \"kind\"")) << "indented where nothing was agreed on: " << none.text;
+  EXPECT_TRUE(Ask("GET", maps + "/none").text.starts_with("{\"kind\""));
   EXPECT_EQ(Ask("GET", "/apis/events.k8s.io/v1/events", "", {"Accept: application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}).message(),
             "you requested PartialObjectMetadata, but the requested object is a list (*core.EventList)");
   EXPECT_EQ(Ask("GET", maps + "/m?export=1").message(), "the export parameter, deprecated since v1.14, is no longer supported");

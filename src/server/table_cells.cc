@@ -110,6 +110,7 @@ Value CustomCell(Arena& arena, const schema::Column& column, const Value& object
   Value value = found->front();
   if (column.type == "string") {
     if (value.IsString()) return value;
+    if (value.IsNull()) return Value::StringRef("<no value>");
     return Text(arena, value.IsObject() || value.IsList() ? object::WriteJson(value, {.sort_names = true}).value_or(object::GoText(value)) : object::GoText(value));
   }
   if (column.type == "integer") return value.IsDouble() ? Value::Int(static_cast<int64_t>(value.AsDouble())) : value.IsInt() ? value : Value::Null();

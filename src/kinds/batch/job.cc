@@ -269,7 +269,7 @@ std::string DurationText(const Value& status, WallTime now) {
   auto start = object::ParseTime(status.Get("startTime").AsString());
   if (!start) return "";
   auto end = object::ParseTime(status.Get("completionTime").AsString());
-  return end ? HumanDuration(end->ToClock() - start->ToClock()) : HumanDuration(now - start->ToClock());
+  return end ? HumanDuration(Between(start->ToClock(), end->ToClock())) : HumanDuration(Between(start->ToClock(), now));
 }
 
 std::string Unselectable(std::string_view label) { return "field label " + GoQuote(label) + " not supported for Job"; }

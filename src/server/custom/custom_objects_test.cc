@@ -30,6 +30,16 @@ TEST_F(CustomObjectsTest, EveryAnswerTellsThatTheVersionIsDeprecated) {
   }
 }
 
+TEST_F(CustomObjectsTest, CellsOfNullAndOfTimesOfOld) {
+  Define(R"("additionalPrinterColumns":[{"name":"N","type":"string","jsonPath":".spec.n"},{"name":"T","type":"date","jsonPath":".spec.t"}],)",
+         R"(,"n":{"type":"string","nullable":true},"t":{"type":"string"})");
+  ASSERT_EQ(Ask("PATCH", std::string(kWidgets) + "/w?fieldManager=m", R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"n":null,"t":"1500-01-01T00:00:00Z"}})",
+                {"Content-Type: application/apply-patch+yaml"}).code, 200);
+  Value cells = Ask("GET", std::string(kWidgets) + "/w", "", {"Accept: application/json;as=Table;v=v1;g=meta.k8s.io"}).Get({"rows"}).At(0).Get("cells");
+  EXPECT_EQ(cells.At(1).AsString(), "<no value>");
+  EXPECT_EQ(cells.At(2).AsString(), "292y");
+}
+
 TEST_F(CustomObjectsTest, AScaleBringsNothingThatTheSchemaDoesNotKnow) {
   Define(R"("subresources":{"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},)");
   const std::string widget = std::string(kWidgets) + "/w", scale = R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"w"},"spec":{"replicas":3}})";

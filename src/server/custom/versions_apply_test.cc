@@ -1,4 +1,6 @@
 // Apply to custom objects whose managers wrote in versions that don't know all fields of the version at hand.
+#include <algorithm>
+
 #include "server/internal/test_server.h"
 
 namespace homeostat::server {
@@ -101,6 +103,28 @@ TEST_F(VersionsApplyTest, WhatApplyEmptiesIsNull) {
     }
   }
   EXPECT_TRUE(Ask("GET", "/apis/example.com/v1beta1/widgets/w2", "").Get({"spec", "n"}).IsNull());
+}
+
+// Only entries of the version that is written in are kept from losing a part that the write does not touch.
+TEST_F(VersionsApplyTest, EntriesOfOtherVersionsLoseTheStatus) {
+  auto with_status = [](const std::string& name, bool storage) {
+    std::string version = Version(name, storage, R"(}},"status":{"type":"object","properties":{"x":{"type":"string"})");
+    return version.insert(version.size() - 1, R"(,"subresources":{"status":{}})");
+  };
+  Change(with_status("v1beta1", true) + "," + with_status("v1", false));
+  internal::TestAnswer status = Ask("PATCH", "/apis/example.com/v1beta1/widgets/w/status", R"({"status":{"x":"y"}})");
+  ASSERT_EQ(status.code, 200) << status.message();
+  auto has_status_entry = [](const internal::TestAnswer& answer) {
+    auto entries = answer.Get({"metadata", "managedFields"});
+    return std::ranges::any_of(entries.items(), [](const auto& entry) { return entry.Get("subresource").AsString() == "status"; });
+  };
+  EXPECT_TRUE(has_status_entry(status));
+  EXPECT_TRUE(has_status_entry(Ask("PATCH", "/apis/example.com/v1beta1/widgets/w", R"({"spec":{"a":"2"}})")));
+  internal::TestAnswer put = Ask("PUT", "/apis/example.com/v1/widgets/w", R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","resourceVersion":")" +
+                                     std::string(Ask("GET", "/apis/example.com/v1/widgets/w", "").Get({"metadata", "resourceVersion"}).AsString()) + R"("},"spec":{"a":"3"}})");
+  ASSERT_EQ(put.code, 200) << put.message();
+  EXPECT_EQ(put.Get({"status", "x"}).AsString(), "y");
+  EXPECT_FALSE(has_status_entry(put));
 }
 
 TEST_F(VersionsApplyTest, TimesThatAreNoneAreNothing) {
