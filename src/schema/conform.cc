@@ -217,7 +217,7 @@ class Conformer {
         Frame here{
             .parent = frame, .type = &type, .field = &field, .go_root = type.structural && !field.type->structural};
         const bool embedded = here.go_root && frame != nullptr;
-        if (type.embedded_resource && !IsTypeMetaText(field, member.value)) {
+        if (type.embedded_resource && !keep_nulls_ && !IsTypeMetaText(field, member.value)) {
           HardError(EmbeddedFault(&here, member.value, "must be a string"));
           return {};
         }
@@ -257,6 +257,10 @@ class Conformer {
     Value converted = value.IsNull() ? Value::EmptyObject() : Convert(*field.type, value, &frame);
     std::optional<std::string> fault = hard_error_ ? hard_error_ : soft_error_;
     soft_error_ = std::move(earlier);
+    if (fault && keep_nulls_) {
+      hard_error_.reset();
+      return value;
+    }
     if (fault && !soft_error_) hard_error_ = EmbeddedFault(&frame, value, *fault);
     return converted;
   }
