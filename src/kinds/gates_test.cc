@@ -22,6 +22,14 @@ TEST_F(GatesTest, FieldsOfFeaturesThatAreOffAreDropped) {
   EXPECT_EQ(At(pod, "spec.volumes.0.projected.sources"), "[{}]");
 }
 
+TEST_F(GatesTest, TheSignalThatARuntimeReportsIsKept) {
+  Value pod = Load("{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, lifecycle: {stopSignal: SIGTERM}}]}, status: {containerStatuses: [{name: c, stopSignal: SIGTERM}]}}");
+  EXPECT_EQ(At(Dropped(pod, pod), "status.containerStatuses.0.stopSignal"), R"("SIGTERM")");
+  pod = Dropped(pod, Load("{apiVersion: v1, kind: Pod, status: {containerStatuses: [{name: c, stopSignal: SIGTERM}]}}"));
+  EXPECT_EQ(At(pod, "status.containerStatuses.0.stopSignal"), R"("SIGTERM")");
+  EXPECT_EQ(At(pod, "spec.containers.0.lifecycle"), "none");
+}
+
 TEST_F(GatesTest, UnlessTheStoredObjectHasThem) {
   Value old = Load("{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, lifecycle: {stopSignal: SIGINT}}]}}");
   Value pod = Dropped(Load(kPod), old);

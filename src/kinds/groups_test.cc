@@ -156,6 +156,29 @@ TEST(GroupBehaviours, WhatOldAutoscalersKeepInAnnotationsIsNoneOfANewOnes) {
   }
 }
 
+TEST(GroupBehaviours, CellsOfListsSayHowManyMore) {
+  Fixture fixture;
+  struct Case {
+    const char* group;
+    const char* kind;
+    const char* cell;
+    const char* object;
+    const char* text;
+  };
+  const Case kCases[] = {
+      {"networking.k8s.io", "Ingress", "hosts", R"({"spec":{"rules":[{"host":"a"},{"host":"b"},{},{"host":"c"},{"host":"d"}]}})", "a,b,c + 2 more..."},
+      {"networking.k8s.io", "Ingress", "hosts", R"({"spec":{"rules":[{"host":"a"},{"host":"b"},{"host":"c"},{}]}})", "a,b,c + 1 more..."},
+      {"networking.k8s.io", "Ingress", "hosts", R"({"spec":{"rules":[{},{"host":"a"},{"host":"b"},{"host":"c"}]}})", "a,b,c"},
+      {"networking.k8s.io", "Ingress", "hosts", R"({"spec":{"rules":[{}]}})", "*"},
+      {"discovery.k8s.io", "EndpointSlice", "ports", R"({"ports":[{"name":""}]})", "<unset>"},
+      {"discovery.k8s.io", "EndpointSlice", "ports", R"({"ports":[{"name":"a"},{"port":1},{"port":2},{"port":3}]})", "a,1,2 + 1 more..."},
+  };
+  for (const Case& wanted : kCases) {
+    Value object = fixture.Typed(*api::FindKind(wanted.group, "v1", wanted.kind), wanted.object);
+    EXPECT_EQ(Find(wanted.group, wanted.kind).cell(fixture.arena, wanted.cell, object, WallTime()).AsString(), wanted.text) << wanted.object;
+  }
+}
+
 TEST(GroupBehaviours, EventsHaveTwoForms) {
   Fixture fixture;
   const schema::Kind& core = *api::FindKind("", "v1", "Event");

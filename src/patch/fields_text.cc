@@ -136,8 +136,12 @@ class Writer {
 
  private:
   void Key(const PathElement& element, bool first) {
-    if (element.IsField() && JsonOutput::IsPlain(element.name())) return out_.PlainKey("f:", element.name(), first);
     if (!first) out_.Char(',');
+    if (element.IsField() && JsonOutput::IsPlain(element.name())) {
+      out_.Text("\"f:");
+      out_.Text(element.name());
+      return out_.Text("\":");
+    }
     if (element.kind() == PathElement::Kind::kKey && IsPlainKey(element.value())) {
       PlainKey(element.value());
     } else {

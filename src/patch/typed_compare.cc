@@ -96,6 +96,10 @@ class Comparer {
   FieldSet AllOfMap(const Structure& structure, const Value& value) {
     size_t start = added_.Begin();
     for (const Member& member : value.members()) {
+      if (structure.IsScalarField(member)) {
+        added_.Push({PathElement::Field(member.name()), {}, true});
+        continue;
+      }
       Structure child = structure.MapChild(member).structure;
       if (!child.declared()) continue;
       bool scalar = child.parts() == internal::kScalarPart;

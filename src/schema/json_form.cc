@@ -71,6 +71,9 @@ class Parts {
   std::vector<T> changed_;
 };
 
+// Whether the JSON form of such a value is the value, whatever its type.
+bool IsItsOwnForm(const Value& value) { return value && !value.IsBytes() && !value.IsList() && !value.IsObject(); }
+
 void AddMember(Parts<Member>& parts, std::string_view name, const Value& value, uint16_t index) {
   const Member* next = parts.next();
   bool same = next != nullptr && next->name_data == name.data() && next->name_size == name.size() && next->field == index &&
@@ -91,7 +94,11 @@ Value StructForm(Arena& arena, const Type& type, const Value& value) {
         AddMember(parts, field.name, ZeroForm(arena, *field.type), index);
         break;
       case Written::kValue:
-        AddMember(parts, field.name, ValueForm(arena, *field.type, found), index);
+        if (const Member* next = parts.next(); next != nullptr && next->field == index && IsItsOwnForm(found)) {
+          parts.Add(*next, true);
+        } else {
+          AddMember(parts, field.name, ValueForm(arena, *field.type, found), index);
+        }
         break;
     }
   });

@@ -187,6 +187,9 @@ TEST(OpenApi, CustomKindsAreDescribedInTheirOwnWay) {
   boat.namespaced = false;
   boat.verbs = kGet | kList | kWatch | kCreate | kUpdate | kPatch | kDelete | kDeleteCollection;
   boat.type = boat.list_type = &compiled->type();
+  const Subresource parts[] = {{.name = "status", .kind = boat.gvk, .verbs = kGet | kUpdate | kPatch},
+                               {.name = "scale", .kind = {"autoscaling", "v1", "Scale"}, .verbs = kGet | kUpdate | kPatch}};
+  boat.subresources = parts;
   std::vector<const Kind*> kinds(Source().kinds.begin(), Source().kinds.end());
   kinds.push_back(&boat);
   OpenApiSource source = Source();
@@ -194,7 +197,7 @@ TEST(OpenApi, CustomKindsAreDescribedInTheirOwnWay) {
   Arena arena;
   Value document = test::Parse(arena, OpenApiV3Document(source, "example.com", "v1")), paths = document.Get("paths");
   EXPECT_EQ(document.Path({"info", "title"}).AsString(), "Kubernetes CRD Swagger");
-  EXPECT_EQ(paths.size(), 2u) << "nothing above the kinds, and no watches";
+  EXPECT_EQ(paths.size(), 4u) << "nothing above the kinds, and no watches";
   Value all = paths.Get("/apis/example.com/v1/boats"), one = paths.Get("/apis/example.com/v1/boats/{name}");
   auto names = [](const Value& content) {
     std::string text;
@@ -204,8 +207,12 @@ TEST(OpenApi, CustomKindsAreDescribedInTheirOwnWay) {
   EXPECT_EQ(names(all.Path({"get", "responses", "200", "content"})), "application/json application/yaml ");
   EXPECT_EQ(names(all.Path({"post", "requestBody", "content"})), "application/json application/yaml ");
   EXPECT_TRUE(all.Path({"delete", "requestBody"}).IsAbsent());
-  EXPECT_EQ(names(one.Path({"patch", "requestBody", "content"})),
-            "application/apply-patch+yaml application/json-patch+json application/merge-patch+json ");
+  // kubectl takes the first path of a kind that it comes upon for what all of them take, and its maps have no order.
+  for (const char* part : {"", "/status", "/scale"}) {
+    Value path = paths.Get("/apis/example.com/v1/boats/{name}" + std::string(part));
+    EXPECT_EQ(names(path.Path({"patch", "requestBody", "content"})),
+              "application/apply-patch+yaml application/json-patch+json application/merge-patch+json ") << part;
+  }
   EXPECT_EQ(one.Path({"get", "parameters"}).At(0).Get("name").AsString(), "resourceVersion");
   EXPECT_TRUE(document.Path({"components", "securitySchemes"}).IsAbsent());
   EXPECT_EQ(OpenApiV3RootDocument(source, "apis/example.com"), "");

@@ -89,7 +89,7 @@ bool IsPartOfObject(const schema::Subresource& subresource, const schema::Kind& 
 // Kinds are no resource at all at URLs of the other scope. All objects of a namespaced kind can be read at once, and only that.
 bool IsOutOfScope(const Resource& resource, const RequestInfo& info) {
   if (!resource.namespaced()) return info.below_namespace;
-  if (info.below_namespace) return false;
+  if (info.below_namespace && (!resource.custom || !info.ns.empty())) return false;
   if (info.parts.size() > 1) return true;
   return resource.custom && info.verb != "list" && info.verb != "watch";
 }
@@ -112,6 +112,8 @@ MediaTypeOptions ErrorOutput(const http::Request& request, const http::Query& qu
   if (auto negotiated = NegotiateOutput(request.headers.Get("Accept"), NegotiationScope{.transformations = false})) {
     output.encoding = negotiated->encoding;
     output.pretty = WantsPretty(request, query, negotiated->pretty);
+  } else {
+    output.pretty = true;  // an error for which the client takes no form, or only another (a Table) is written so
   }
   return output;
 }

@@ -225,8 +225,18 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
   }
 }
 
+Result<void> CheckKeyNamespace(const RequestContext& context) {
+  if (!context.storage().namespaced || !context.info.below_namespace || !context.info.ns.empty()) return {};
+  return Fail(BadRequestError("Namespace parameter required."));
+}
+
+Result<void> CheckKey(const RequestContext& context, std::string_view name) {
+  TRY(CheckKeyNamespace(context));
+  return CheckKeyName(name);
+}
+
 Task<Result<Answer>> ChangeObject(RequestContext& context, ChangeOptions options, Compute compute) {
-  CO_TRY(CheckKeyName(options.name));
+  CO_TRY(CheckKey(context, options.name));
   Attempt attempt;
   UpdateFunction decide = [&context, &options, &compute, &attempt](object::DocumentPtr, Value current) {
     return Decide(context, options, compute, attempt, current);

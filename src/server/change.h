@@ -33,6 +33,11 @@ Task<Result<Answer>> CreateNew(RequestContext& context, Value object, ChangeOpti
 // object names. An object whose last finalizer goes is removed.
 Task<Result<Answer>> ChangeObject(RequestContext& context, ChangeOptions options, Compute compute);
 
+// Whether an object can be in the store at all where the URL puts it: 400 for a namespace that is named but empty.
+Result<void> CheckKeyNamespace(const RequestContext& context);
+// The same with a name in it.
+Result<void> CheckKey(const RequestContext& context, std::string_view name);
+
 // 409 for a precondition on the stored object that does not hold: `what` ("UID", "ResourceVersion") is `found` and not
 // `wanted`. Names the storage's key, which a dry run sees without the prefix of the store.
 Status PreconditionFailed(RequestContext& context, std::string_view name, bool dry_run, std::string_view what, std::string_view wanted,

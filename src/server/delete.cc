@@ -202,6 +202,16 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
     CO_TRY(co_await std::move(admit));
   }
   CO_TRY_ASSIGN(DeletePlan plan, PlanDeletion(context, options, object));
+  if (plan.action == DeletePlan::Action::kRemove && !object.Path({"metadata", "finalizers"}).empty()) {
+    // Upstream has tried to write the object without the finalizers that the options take from it, did not, and goes on with what it
+    // has not written: shows that after a dry run, and else asks for its version.
+    const auto show = context.resource->behaviour->shown_when_empty;
+    const Value nothing = Value::EmptyObject();
+    if (options.dry_run) co_return DeleteOutcome{context.work, show == nullptr ? nothing : show(context.arena(), nothing)};
+    if (options.precondition_resource_version) {
+      co_return Fail(PreconditionFailed(context, name, false, "ResourceVersion", "", MetadataString(object, "resourceVersion")));
+    }
+  }
 
   DeleteOutcome outcome{document, object};
   if (plan.action == DeletePlan::Action::kNothing) {
@@ -320,7 +330,7 @@ Task<Result<http::Response>> DeleteObject(RequestContext& context) {
     std::string_view why = undeletable(context.info.name);
     if (!why.empty()) co_return Fail(ForbiddenError(context.kind().gvk.group, context.kind().plural, context.info.name, why));
   }
-  CO_TRY(CheckKeyName(context.info.name));
+  CO_TRY(CheckKey(context, context.info.name));
   auto deletion = DeleteOne(context, options, context.info.ns, context.info.name);
   CO_TRY_ASSIGN(DeleteOutcome outcome, co_await std::move(deletion));
   bool shows_object = context.storage().delete_returns_object || (!outcome.removed && !outcome.pending);
@@ -347,6 +357,7 @@ Task<Result<http::Response>> DeleteCollection(RequestContext& context) {
   if (query.limit <= 0) query.limit = kAll;
   auto take = ReadPage(context, query, selection);
   CO_TRY_ASSIGN(ListPage page, co_await std::move(take));
+  if (!page.entries.empty()) CO_TRY(CheckKeyNamespace(context));
   std::vector<cache::EntryPtr> deleted;
   for (const cache::EntryPtr& entry : page.entries) {
     CO_TRY_ASSIGN(object::DocumentPtr document, entry->document());

@@ -27,6 +27,21 @@ TEST_F(DeletionTest, WhatIsGoneIsShownAsOfItsRemoval) {
   EXPECT_EQ(version(gone), version(Ask("GET", path)));
 }
 
+TEST_F(DeletionTest, AVersionDoesNotHoldOfWhatLosesItsFinalizers) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  TestAnswer made = Ask("POST", maps, R"({"metadata":{"name":"a","finalizers":["orphan"]}})");
+  const std::string options = R"({"propagationPolicy":"Background","preconditions":{"resourceVersion":")" + made.Text({"metadata", "resourceVersion"}) + "\"}}";
+  TestAnswer refused = Ask("DELETE", maps + "/a", options);
+  EXPECT_EQ(refused.code, 409);
+  EXPECT_TRUE(refused.message().ends_with("Precondition failed: ResourceVersion in precondition: , ResourceVersion in object meta: " +
+                                          made.Text({"metadata", "resourceVersion"}))) << refused.message();
+  TestAnswer dry = Ask("DELETE", maps + "/a?dryRun=All", R"({"propagationPolicy":"Background","dryRun":["All"]})");
+  EXPECT_EQ(dry.code, 200);
+  EXPECT_EQ(dry.Text({"kind"}), "ConfigMap");
+  EXPECT_EQ(dry.Text({"metadata", "name"}), "") << "upstream shows the object that it has not filled in";
+  EXPECT_EQ(Ask("DELETE", maps + "/a", R"({"propagationPolicy":"Background"})").code, 200);
+}
+
 TEST_F(DeletionTest, NamespacesAreHeldAsTheyWereFirstDeleted) {
   const std::string path = "/api/v1/namespaces/n";
   ASSERT_EQ(Ask("POST", "/api/v1/namespaces", R"({"metadata":{"name":"n","finalizers":["example.com/f"]}})").code, 201);

@@ -4,6 +4,7 @@
 
 #include "homeostat/base/text.h"
 #include "homeostat/object/json.h"
+#include "server/change.h"
 #include "server/encode.h"
 #include "server/metadata.h"
 #include "server/options.h"
@@ -145,7 +146,9 @@ Task<Result<Page>> ContinuePage(RequestContext& context, ListQuery query, Select
   auto views = ViewsToSelect(context, selection, std::move(snapshot.entries));
   CO_TRY_ASSIGN(snapshot.entries, co_await std::move(views));
   size_t start = LowerBound(snapshot.entries, prefix + token.start_key);
-  co_return TakePage(selection, snapshot.entries, start, query.limit, prefix, snapshot.revision);
+  // From any version all the rest is given, as by FirstPage.
+  int64_t limit = query.resource_version == "0" ? 0 : query.limit;
+  co_return TakePage(selection, snapshot.entries, start, limit, prefix, snapshot.revision);
 }
 
 // Upstream then reads that object: a limit is no wish for the exact version. With a place to go on from it reads a page as ever.
@@ -196,7 +199,7 @@ Task<Result<http::Response>> GetObject(RequestContext& context) {
     auto wait = context.parts.cache.WaitFor(*revision, kFreshnessWait);
     CO_TRY(co_await std::move(wait));
   }
-  CO_TRY(CheckKeyName(context.info.name));
+  CO_TRY(CheckKey(context, context.info.name));
   cache::EntryPtr entry = context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name));
   if (!entry) co_return Fail(context.NotFound(context.info.name));
   if (context.resource->conversion != nullptr) {

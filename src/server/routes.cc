@@ -24,6 +24,11 @@ constexpr std::string_view kProxy = "proxy";  // the subresource with URLs below
 constexpr uint32_t kOfObject = schema::kGet | schema::kUpdate | schema::kPatch | schema::kDelete;
 constexpr uint32_t kOfCollection = schema::kList | schema::kWatch | schema::kCreate | schema::kDeleteCollection;
 
+bool IsEverywhere(const RequestInfo& info, const schema::Kind& kind) {
+  const bool of_object = info.subresource.empty() || info.subresource == "status" || info.subresource == "scale";
+  return kind.namespaced && info.ns.empty() && !(info.below_namespace && of_object);
+}
+
 bool IsNamed(const RequestInfo& info) { return info.parts.size() > 1; }
 
 // Whether there is such a URL, whatever the method.
@@ -31,7 +36,8 @@ bool HasRoute(const RequestInfo& info, const schema::Kind& kind) {
   if (info.verb == "proxy") return false;  // /proxy/ in front of the resource, which is long gone
   const bool in_namespace = !info.ns.empty() && info.parts.front() != "namespaces";
   if (!kind.namespaced && in_namespace) return false;
-  const bool everywhere = kind.namespaced && info.ns.empty();
+  // A namespace that is named but empty (namespaces//pods) is one to the router.
+  const bool everywhere = IsEverywhere(info, kind);
   if (everywhere) return !IsNamed(info) && (kind.verbs & (schema::kList | schema::kWatch)) != 0;
   if (info.subresource.empty()) return (kind.verbs & (IsNamed(info) ? kOfObject : kOfCollection)) != 0;
   if (kind.FindSubresource(info.subresource) == nullptr) return false;
@@ -47,7 +53,7 @@ bool IsRouted(std::string_view method) {
 bool HasVerbThere(const RequestInfo& info, const schema::Kind& kind, uint32_t verbs) {
   const bool of_collection = info.verb == "list" || info.verb == "create" || info.verb == "deletecollection";
   const bool misplaced = !info.subresource.empty() ? false : IsNamed(info) && !info.name.empty() ? info.verb == "create" : !of_collection && info.verb != "watch";
-  const bool needs_namespace = kind.namespaced && info.ns.empty() && (info.verb == "create" || info.verb == "deletecollection");
+  const bool needs_namespace = IsEverywhere(info, kind) && (info.verb == "create" || info.verb == "deletecollection");
   return (verbs & VerbBit(info.verb)) != 0 && !misplaced && !needs_namespace;
 }
 

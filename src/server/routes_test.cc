@@ -35,6 +35,14 @@ TEST_F(RoutesTest, UrlsAndMethods) {
       {"GET", "/apis/apps/v1/deployments/m/scale", 404, kNoResource},
       {"POST", "/api/v1/configmaps", 405, kNoMethod, "{}"},
       {"DELETE", "/api/v1/configmaps", 405, kNoMethod},
+      {"GET", "/api/v1/namespaces//nodes", 404, kNoResource},
+      {"GET", "/api/v1/namespaces//configmaps/m", 400, "Namespace parameter required."},
+      {"PUT", "/api/v1/namespaces//configmaps/m", 400, "Namespace parameter required.", R"({"metadata":{"name":"m"}})"},
+      {"DELETE", "/api/v1/namespaces//configmaps/m", 400, "Namespace parameter required."},
+      {"DELETE", "/api/v1/namespaces//configmaps?fieldSelector=metadata.name%3Dm", 400, "Namespace parameter required."},
+      {"GET", "/apis/apps/v1/namespaces//deployments/m/scale", 400, "Namespace parameter required."},
+      {"GET", "/apis/apps/v1/namespaces//deployments/m/status", 400, "Namespace parameter required."},
+      {"POST", "/api/v1/namespaces//configmaps", 422, "ConfigMap \"n\" is invalid: metadata.namespace: Required value", R"({"metadata":{"name":"n"}})"},
       {"GET", "/api/v1/namespaces/default/nodes", 404, kNoResource},
       {"GET", "/api/v1/namespaces/default/nodes/x", 404, kNoResource},
       {"GET", "/api/v1/namespaces/default/namespaces/x", 404, kNoResource},
@@ -158,6 +166,8 @@ TEST_F(RoutesTest, FormsOfAnswers) {
   TestAnswer none = Ask("GET", maps + "/none", "", {"Accept: application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"});
   ASSERT_TRUE(none.document);
   EXPECT_EQ(none.Text({"reason"}), "NotFound");
+  EXPECT_TRUE(none.text.starts_with("{\n  \"kind\"")) << "indented where nothing was agreed on: " << none.text;
+  EXPECT_TRUE(Ask("GET", maps + "/none").text.starts_with("{\"kind\""));
   EXPECT_EQ(Ask("GET", "/apis/events.k8s.io/v1/events", "", {"Accept: application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}).message(),
             "you requested PartialObjectMetadata, but the requested object is a list (*core.EventList)");
   EXPECT_EQ(Ask("GET", maps + "/m?export=1").message(), "the export parameter, deprecated since v1.14, is no longer supported");

@@ -95,6 +95,8 @@ TEST_F(WritesTest, AnExpiredListCanBeTakenUpAgain) {
   EXPECT_EQ(expired.code, 410);
   EXPECT_EQ(expired.Text({"reason"}), "Expired");
   EXPECT_FALSE(expired.Get({"details"}));
+  EXPECT_EQ(Ask("GET", std::string(kMaps) + "?limit=1&continue=" + expired.Text({"metadata", "continue"})).Get({"items"}).size(), 1u);
+  EXPECT_EQ(Ask("GET", std::string(kMaps) + "?limit=1&resourceVersion=0&continue=" + expired.Text({"metadata", "continue"})).Get({"items"}).size(), 5u);
   TestAnswer rest = Ask("GET", std::string(kMaps) + "?continue=" + expired.Text({"metadata", "continue"}));
   ASSERT_EQ(rest.Get({"items"}).size(), 5u);
   EXPECT_EQ(rest.Get({"items"}).At(0).Path({"metadata", "name"}).AsString(), "b");

@@ -4,7 +4,7 @@
 usage: run.py --assets DIRECTORY --work DIRECTORY --go FILE [--label NAME] [--test TEXT] [SUITE[/PACKAGE]...]
 
 suites.tsv says which module has which suite, and which of its packages start a server. A Go suite's tests come with its module, so
-what runs is the text that its authors published; only replacements in go.mod that name folders outside of it are dropped.
+what runs is the text that its authors published; only replacements in go.mod that name folders outside of it are dropped, and downloads of kube-apiserver.
 known.tsv has the tests that fail for reasons that lie in the suite or the machine, each with its reason (* is any text); they don't count.
 --assets is a folder for KUBEBUILDER_ASSETS. The figures of a run are kept in figures.tsv of the work folder under its label, so that a run
 with the real programs can stand beside; logs and reports lie there, too. Ends with the line "N passed, M failed".

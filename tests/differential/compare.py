@@ -236,6 +236,8 @@ class Run:
                 continue
             peer, ours, reason = self.answers(case.resource.kind, request)
             self.compared[sort] += 1
+            if self.compared.total() % 1000 == 0 and self.options.requests:
+                print(f'{self.compared.total()} requests, {sum(len(entries) for entries in self.found.values())} differ', file=sys.stderr, flush=True)
             self.explained.update([reason] if reason and peer == ours else [])
             what = family(peer, ours)
             if verbose:
@@ -330,7 +332,7 @@ def main():
 
 
 def run(peer, ours, options):
-    namespace = space.name(options.seed)
+    namespace = space.name(options.seed, alone=options.case is not None)
     sides = [Side(peer, namespace), Side(ours, namespace)]
     known = schemas.load(sides[0].get)
     seeds = all_seeds()

@@ -130,8 +130,8 @@ class Rights(cases.Case):
     def read(self):
         chance = self.chance
         at = f'/api/v1/namespaces/{self.namespace}'
-        path = chance.choice(['/api/v1/pods', f'{at}/pods', f'{at}/pods/absent', f'{at}/pods/absent/log', f'{at}/secrets', f'{at}/secrets/a', f'{at}/configmaps?fieldSelector=metadata.name%3Da', f'{at}/secrets?fieldSelector=metadata.name%3Da', f'{at}', '/api/v1/namespaces', '/api/v1/nodes/n1/proxy/x',
-                              f'/apis/apps/v1/namespaces/{self.namespace}/deployments', '/apis/apps/v1/deployments', f'/apis/apps/v1/namespaces/{self.namespace}/deployments/absent/scale', f'/apis/apps/v1/namespaces/{self.namespace}/deployments/absent/status', f'{at}/bogus', '/apis/bogus.example/v1/things/x', f'{at}/pods?watch=1&timeoutSeconds=1', '/api/v1/watch/pods?timeoutSeconds=1'])
+        path = chance.choice(['/api/v1/pods?labelSelector=none%3Dsuch', f'{at}/pods', f'{at}/pods/absent', f'{at}/pods/absent/log', f'{at}/secrets', f'{at}/secrets/a', f'{at}/configmaps?fieldSelector=metadata.name%3Da', f'{at}/secrets?fieldSelector=metadata.name%3Da', f'{at}', '/api/v1/namespaces', '/api/v1/nodes/n1/proxy/x',
+                              f'/apis/apps/v1/namespaces/{self.namespace}/deployments', '/apis/apps/v1/deployments?labelSelector=none%3Dsuch', f'/apis/apps/v1/namespaces/{self.namespace}/deployments/absent/scale', f'/apis/apps/v1/namespaces/{self.namespace}/deployments/absent/status', f'{at}/bogus', '/apis/bogus.example/v1/things/x', f'{at}/pods?watch=1&timeoutSeconds=1', '/api/v1/watch/pods?timeoutSeconds=1&labelSelector=none%3Dsuch'])
         return self.as_user(Request('read', chance.choice(['GET', 'GET', 'GET', 'DELETE']) if 'watch' not in path else 'GET', path), **({'Impersonate-Group': 'system:masters'} if chance.random() < 0.03 else {}))
 
     def review(self):

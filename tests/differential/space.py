@@ -5,9 +5,9 @@ MERGE = 'application/merge-patch+json'
 AT_ONCE = json.dumps({'gracePeriodSeconds': 0, 'propagationPolicy': 'Background'})
 
 
-def name(seed):
-    """Letters that no uid has, so that placeholders don't take a part of one for it."""
-    return 'dif' + ''.join('ghjkmnpqrs'[int(digit)] for digit in str(seed))
+def name(seed, alone=False):
+    """Letters that no uid has, so that placeholders don't take a part of one for it. A case alone is looked at while the run goes on."""
+    return ('diz' if alone else 'dif') + ''.join('ghjkmnpqrs'[int(digit)] for digit in str(seed))
 
 
 def ours(found, namespace):

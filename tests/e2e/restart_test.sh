@@ -36,6 +36,7 @@ write_until_killed() {
     number=$((number + 1))
   done
 }
+written_some() { [ "$(wc -l <"$folder/acknowledged" 2>/dev/null || echo 0)" -gt 9 ]; }
 check_everything_is_there() {
   same "$(k -n rooms get cm kept -o 'jsonpath={.metadata.uid} {.metadata.resourceVersion}')" "$(cat "$folder/kept")"
   same "$(k get ns kube-system -o 'jsonpath={.metadata.uid}')" "$(cat "$folder/cluster")"
@@ -75,7 +76,8 @@ check modes
 check create
 write_until_killed &
 writer=$!
-sleep 2
+# In the middle of its writes, however slow the machine is.
+eventually 60 written_some
 stop_homeostat KILL
 wait "$writer"
 start

@@ -30,21 +30,18 @@ class JsonOutput {
     at_ += text.size();
   }
   // "name": for a name that needs no escapes, with a comma before it unless first.
-  void PlainKey(std::string_view name, bool first) { PlainKey("", name, first); }
-  // "prefixname":
-  void PlainKey(std::string_view prefix, std::string_view name, bool first) {
-    Room(prefix.size() + name.size() + 4);
+  void PlainKey(std::string_view name, bool first) {
+    Room(name.size() + 4);
     if (!first) *at_++ = ',';
     *at_++ = '"';
-    for (std::string_view part : {prefix, name}) {
-      if (!part.empty()) std::memcpy(at_, part.data(), part.size());
-      at_ += part.size();
-    }
+    std::memcpy(at_, name.data(), name.size());
+    at_ += name.size();
     *at_++ = '"';
     *at_++ = ':';
   }
   void Key(std::string_view name, bool first) {
-    if (!first) Char(',');
+    Room(name.size() + 4);
+    if (!first) *at_++ = ',';
     String(name);
     Char(':');
   }

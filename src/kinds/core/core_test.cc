@@ -113,6 +113,8 @@ TEST_F(CoreTest, PersistentVolume) {
       {"{spec: {accessModes: null}}", {"spec.accessModes: Required value"}},
       {"{spec: {hostPath: null}}", {"spec: Required value: must specify a volume type"}},
       {"{spec: {nfs: {server: s, path: /a}}}", {"spec.nfs: Forbidden: may not specify more than 1 volume type"}},
+      {"{spec: {hostPath: null, local: {path: /d}, csi: {driver: d.x, volumeHandle: h}}}",
+       {"spec.nodeAffinity: Required value: Local volume requires node affinity", "spec.csi: Forbidden: may not specify more than 1 volume type"}},
       {"{spec: {persistentVolumeReclaimPolicy: Burn}}",
        {"spec.persistentVolumeReclaimPolicy: Unsupported value: \"Burn\": supported values: \"Delete\", \"Recycle\", \"Retain\""}},
   });

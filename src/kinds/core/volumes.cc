@@ -19,6 +19,7 @@ struct SourceContext {
   const FieldPath* volume_path = nullptr;
   const PodRules* rules = nullptr;
   bool persistent = false;
+  bool has_node_affinity = false;  // of persistent ones
 };
 
 using SourceCheck = void (*)(const Value& source, const SourceContext& context, const FieldPath& path, FieldErrors& errors);
@@ -287,9 +288,10 @@ void CheckImage(const Value& source, const SourceContext& context, const FieldPa
   RequireOneOf(source.Get("pullPolicy").AsString(), {"Always", "IfNotPresent", "Never"}, path.Child("pullPolicy"), errors);
 }
 
-void CheckLocal(const Value& source, const SourceContext&, const FieldPath& path, FieldErrors& errors) {
+void CheckLocal(const Value& source, const SourceContext& context, const FieldPath& path, FieldErrors& errors) {
   std::string_view file = source.Get("path").AsString();
   if (file.empty()) errors.Required(path.Child("path")); else CheckNoBacksteps(file, path.Child("path"), errors);
+  if (!context.has_node_affinity) errors.Required(context.volume_path->Child("nodeAffinity"), "Local volume requires node affinity");
 }
 
 constexpr SourceRule kPodSources[] = {
@@ -431,13 +433,9 @@ Volumes CheckVolumes(const Value& volumes, std::string_view pod_name, const Fiel
 }
 
 void CheckPersistentSource(const Value& spec, const PersistentSourceContext& context, const FieldPath& path, FieldErrors& errors) {
-  SourceContext source_context{.volume_name = context.volume_name, .persistent = true};
-  size_t before = errors.size();
+  SourceContext source_context{
+      .volume_name = context.volume_name, .volume_path = &path, .persistent = true, .has_node_affinity = context.has_node_affinity};
   CheckOneSource(kPersistentSources, spec, source_context, path, errors);
-  bool local_counts = spec.Get("local") && std::ranges::none_of(std::span(errors.causes()).subspan(before), [&](const StatusCause& cause) {
-    return cause.field == path.Child("local").String() && cause.reason == "FieldValueForbidden";
-  });
-  if (local_counts && !context.has_node_affinity) errors.Required(path.Child("nodeAffinity"), "Local volume requires node affinity");
 }
 
 std::span<const std::string_view> PersistentSourceFields() {

@@ -163,11 +163,10 @@ void Warn(RuleContext& context, Value slice, Value old) {
 }
 
 std::string FirstOf(const std::vector<std::string>& texts) {
-  if (texts.empty()) return "<unset>";
   std::string joined;
   for (size_t i = 0; i < std::min(texts.size(), kShown); ++i) joined += (i == 0 ? "" : ",") + texts[i];
   if (texts.size() > kShown) joined += " + " + std::to_string(texts.size() - kShown) + " more...";
-  return joined;
+  return joined.empty() ? "<unset>" : joined;
 }
 
 Value Cell(object::Arena& arena, std::string_view cell, Value slice, WallTime) {

@@ -177,13 +177,15 @@ void Warn(RuleContext& context, Value ingress, Value old) {
 
 std::string HostsText(const Value& rules) {
   std::vector<std::string_view> hosts;
+  bool more = false;  // there are rules after the hosts that are shown, and all of them are counted, with a host or not
   for (const Value& rule : rules.items()) {
-    if (!rule.Get("host").AsString().empty()) hosts.push_back(rule.Get("host").AsString());
+    more = more || hosts.size() == kShownHosts;
+    if (!more && !rule.Get("host").AsString().empty()) hosts.push_back(rule.Get("host").AsString());
   }
   if (hosts.empty()) return "*";
   std::string text;
-  for (size_t i = 0; i < std::min(hosts.size(), kShownHosts); ++i) text += (i == 0 ? "" : ",") + std::string(hosts[i]);
-  if (hosts.size() > kShownHosts) text += " + " + std::to_string(hosts.size() - kShownHosts) + " more...";
+  for (size_t i = 0; i < hosts.size(); ++i) text += (i == 0 ? "" : ",") + std::string(hosts[i]);
+  if (more) text += " + " + std::to_string(rules.size() - kShownHosts) + " more...";
   return text;
 }
 

@@ -33,10 +33,14 @@ constexpr std::array<bool, 256> kPlain = MakePlain();
 
 }  // namespace
 
-#if defined(__SSE2__)
 namespace {
 
-bool IsPlainBlock(__m128i block) {
+bool IsPlainByOctet(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return kPlain[static_cast<uint8_t>(c)]; });
+}
+
+#if defined(__SSE2__)
+[[gnu::always_inline]] inline bool IsPlainBlock(__m128i block) {
   auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
   // Compared as signed: octets of 0x80 and above are below the space, too.
   __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
@@ -44,52 +48,90 @@ bool IsPlainBlock(__m128i block) {
   return _mm_movemask_epi8(found) == 0;
 }
 
-// The first and the last octets, of a text of one to two words, as one block.
+// The first and the last octets, one word of each, of a text that has no more than two.
 template <class Word>
-__m128i EndsBlock(const char* at, size_t size) {
+[[gnu::always_inline]] inline bool CopyEnds(std::string_view text, char* out) {
   Word first, last;
-  std::memcpy(&first, at, sizeof(Word));
-  std::memcpy(&last, at + size - sizeof(Word), sizeof(Word));
+  size_t size = text.size();
+  std::memcpy(&first, text.data(), sizeof(Word));
+  std::memcpy(&last, text.data() + size - sizeof(Word), sizeof(Word));
+  std::memcpy(out, &first, sizeof(Word));
+  std::memcpy(out + size - sizeof(Word), &last, sizeof(Word));
   if constexpr (sizeof(Word) == 8) {
-    return _mm_set_epi64x(static_cast<long long>(first), static_cast<long long>(last));
+    return IsPlainBlock(_mm_set_epi64x(static_cast<long long>(first), static_cast<long long>(last)));
   } else {
-    return _mm_set1_epi64x(static_cast<long long>(uint64_t{first} << 32 | last));
+    return IsPlainBlock(_mm_set1_epi64x(static_cast<long long>(uint64_t{first} << 32 | last)));
   }
+}
+
+// Copies as much as is plain or more; whether all is. There must be room for all of the text.
+[[gnu::always_inline]] inline bool CopyPlain(std::string_view text, char* out) {
+  size_t size = text.size();
+  if (size >= 16) {
+    auto copy = [&](size_t at) {
+      __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + at), block);
+      return IsPlainBlock(block);
+    };
+    for (size_t at = 0; at + 16 < size; at += 16) {
+      if (!copy(at)) return false;
+    }
+    return copy(size - 16);
+  }
+  if (size >= 8) return CopyEnds<uint64_t>(text, out);
+  if (size >= 4) return CopyEnds<uint32_t>(text, out);
+  for (size_t i = 0; i < size; ++i) out[i] = text[i];
+  return IsPlainByOctet(text);
+}
+#else
+bool CopyPlain(std::string_view text, char* out) {
+  std::ranges::copy(text, out);
+  return IsPlainByOctet(text);
+}
+#endif
+
+// Of a text in which nothing but quotes and backslashes needs an escape, as in the keys of managed fields; the end of what was written,
+// or null for others. There must be room for two octets for each and two more.
+char* WithQuotesEscaped(std::string_view text, char* out) {
+  *out++ = '"';
+  for (char c : text) {
+    if (!kPlain[static_cast<uint8_t>(c)]) {
+      if (c != '"' && c != '\\') return nullptr;
+      *out++ = '\\';
+    }
+    *out++ = c;
+  }
+  *out++ = '"';
+  return out;
 }
 
 }  // namespace
 
 bool JsonOutput::IsPlain(std::string_view text) {
-  const char* at = text.data();
-  size_t size = text.size();
-  if (size >= 16) {
-    const char* last = at + size - 16;
-    for (; at < last; at += 16) {
-      if (!IsPlainBlock(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)))) return false;
-    }
-    return IsPlainBlock(_mm_loadu_si128(reinterpret_cast<const __m128i*>(last)));
-  }
-  if (size >= 8) return IsPlainBlock(EndsBlock<uint64_t>(at, size));
-  if (size >= 4) return IsPlainBlock(EndsBlock<uint32_t>(at, size));
-  return std::ranges::all_of(text, [](char c) { return kPlain[static_cast<uint8_t>(c)]; });
-}
-#else
-bool JsonOutput::IsPlain(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return kPlain[static_cast<uint8_t>(c)]; });
-}
+#if defined(__SSE2__)
+  constexpr size_t kShort = 64;  // as names are: faster by blocks, though the copy is for nothing
+  char copy[kShort];
+  if (text.size() <= kShort) return CopyPlain(text, copy);
 #endif
+  return IsPlainByOctet(text);
+}
 
 void JsonOutput::String(std::string_view text) {
-  if (!IsPlain(text)) {
-    Trim();
-    AppendJsonString(out_, text);
-    return Open(kStep);
-  }
   Room(text.size() + 2);
-  *at_++ = '"';
-  if (!text.empty()) std::memcpy(at_, text.data(), text.size());
-  at_ += text.size();
-  *at_++ = '"';
+  if (CopyPlain(text, at_ + 1)) {
+    *at_ = '"';
+    at_ += text.size() + 1;
+    *at_++ = '"';
+    return;
+  }
+  Room(2 * text.size() + 2);
+  if (char* end = WithQuotesEscaped(text, at_)) {
+    at_ = end;
+    return;
+  }
+  Trim();
+  AppendJsonString(out_, text);
+  Open(kStep);
 }
 
 void JsonOutput::Base64(std::string_view octets) {

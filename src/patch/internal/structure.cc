@@ -236,7 +236,7 @@ std::expected<PathElement, std::string> KeyElement(Arena& arena, const Type& lis
     if (!value.IsAbsent()) fields[count++] = Member(key, value);
   }
   if (!keys.empty() && count == 0) return std::unexpected(NoKeys(keys));
-  std::sort(fields, fields + count, [](const Member& a, const Member& b) { return a.name() < b.name(); });
+  if (count > 1) std::sort(fields, fields + count, [](const Member& a, const Member& b) { return a.name() < b.name(); });
   return PathElement::Key(Value::Object({fields, count}));
 }
 

@@ -43,6 +43,13 @@ class Structure {
   Child MapChild(const object::Member& member) const;
   Child MapChild(std::string_view name) const;
 
+  // Whether the member is a field declared to be a scalar, of which there is no more to know.
+  bool IsScalarField(const object::Member& member) const {
+    if (!named_fields_ || member.field >= type_->fields.size()) return false;
+    const schema::Field& field = type_->fields[member.field];
+    return field.type->form <= schema::Form::kDuration && field.name.data() == member.name_data;
+  }
+
   // Entries may be anything and so may theirs, and no field is named: nothing is known of such a map.
   bool IsFreeForm() const { return parts_ == (kScalarPart | kListPart | kMapPart) ? !map_atomic_ : free_form_; }
 

@@ -65,7 +65,7 @@ object::Value ZeroElement(const Type& type);
 enum class Written : uint8_t { kNot, kNull, kZero, kValue };
 
 // What Go writes for the field: nothing, null, its type's zero value, or the value.
-inline Written HowWritten(const Field& field, const object::Value& value) {
+[[gnu::always_inline]] inline Written HowWritten(const Field& field, const object::Value& value) {
   if (value) {
     if (field.Has(kPointer)) return Written::kValue;
     if (field.Has(kOmitZero)) return IsZero(*field.type, value) ? Written::kNot : Written::kValue;

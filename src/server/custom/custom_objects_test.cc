@@ -124,6 +124,21 @@ TEST_F(CustomObjectsTest, ACollectionIsDeletedByThePage) {
   EXPECT_EQ(Ask("GET", kWidgets).Get({"items"}).size(), 0u);
 }
 
+TEST_F(CustomObjectsTest, ADefinitionTakesItsInstancesOfAllNamespacesAlong) {
+  const std::string definition = std::string(kDefinitions) + "/boats.example.com";
+  ASSERT_EQ(Ask("POST", kDefinitions,
+                R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"boats.example.com"},"spec":{"group":"example.com",)"
+                R"("scope":"Namespaced","names":{"plural":"boats","kind":"Boat"},"versions":[{"name":"v1","served":true,"storage":true,)"
+                R"("schema":{"openAPIV3Schema":{"type":"object"}}}]}})").code, 201);
+  for (const char* ns : {"default", "kube-system"}) {
+    const std::string boats = "/apis/example.com/v1/namespaces/" + std::string(ns) + "/boats";
+    ASSERT_EQ(Ask("POST", boats, R"({"apiVersion":"example.com/v1","kind":"Boat","metadata":{"name":"b"}})").code, 201);
+  }
+  ASSERT_EQ(Ask("DELETE", definition).code, 200);
+  for (int seconds = 0; seconds < 30 && Ask("GET", definition).code == 200; ++seconds) runtime->RunFor(std::chrono::seconds(1));
+  EXPECT_EQ(Ask("GET", definition).code, 404);
+}
+
 TEST_F(CustomObjectsTest, ANameThatIsBeingDeleted) {
   Define("");
   const std::string widget = std::string(kWidgets) + "/w", again = R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"}})";

@@ -18,6 +18,7 @@ struct TestAnswer {
   int code = 0;
   object::DocumentPtr document;
   http::Headers headers;
+  std::string text;  // the body
   object::Value Get(std::initializer_list<std::string_view> path) const { return document->root().Path(path); }
   std::string Text(std::initializer_list<std::string_view> path) const { return std::string(Get(path).AsString()); }
   std::string message() const { return Text({"message"}); }
@@ -66,8 +67,8 @@ class TestServer : public ::testing::Test {
     TestAnswer answer;
     answer.code = response.code;
     answer.headers = response.headers;
-    std::string text = Await(http::ReadAll(std::move(response), 16 << 20)).value().str();
-    auto document = object::ParseJsonDocument(text);
+    answer.text = Await(http::ReadAll(std::move(response), 16 << 20)).value().str();
+    auto document = object::ParseJsonDocument(answer.text);
     if (document) answer.document = *document;
     return answer;
   }

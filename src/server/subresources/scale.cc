@@ -259,6 +259,7 @@ Result<void> CheckReplicasExist(const RequestContext& context, const schema::Sub
 }
 
 Task<Result<http::Response>> GetScale(RequestContext& context, const schema::Subresource& sub) {
+  CO_TRY(CheckKeyNamespace(context));
   auto view = ViewOf(context.parts, *context.resource, context.parts.cache.Get(StorageKey(context.storage(), context.info.ns, context.info.name)));
   CO_TRY_ASSIGN(cache::EntryPtr entry, co_await std::move(view));
   if (!entry) co_return Fail(context.NotFound(context.info.name));

@@ -1,4 +1,6 @@
 """An operator as its users write them with kopf: handlers for everything that happens to a widget. operator_test.py runs it."""
+import os
+
 import kopf
 import kubernetes
 
@@ -10,6 +12,10 @@ def configure(settings, **_):
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix='example.com')
     settings.persistence.diffbase_storage = kopf.AnnotationsDiffBaseStorage(prefix='example.com')
     settings.peering.standalone = True
+    certificates = os.environ['OPERATOR_CERTIFICATES']
+    settings.admission.managed = 'widgets.example.com'
+    settings.admission.server = kopf.WebhookServer(addr='127.0.0.1', host='127.0.0.1', certfile=f'{certificates}/tls.crt',
+                                                   pkeyfile=f'{certificates}/tls.key', cafile=f'{certificates}/tls.crt')
 
 
 @kopf.on.login()
@@ -72,3 +78,16 @@ def listed(type, name, namespace, by_size: kopf.Index, **_):
 @kopf.on.field('v1', 'configmaps', field='data.followed', labels={'field': kopf.PRESENT})
 def followed(new, patch, **_):
     patch.metadata.annotations['example.com/followed'] = str(new)
+
+
+@kopf.on.validate('example.com', 'v1', 'widgets')
+def check(spec, warnings, **_):
+    if spec.get('replicas') == 7:
+        raise kopf.AdmissionError('seven is not to be had', code=409)
+    if spec.get('replicas') == 8:
+        warnings.append('eight is a lot')
+
+
+@kopf.on.mutate('example.com', 'v1', 'widgets', operations=['CREATE'])
+def mark(patch, dryrun, **_):
+    patch.metadata.annotations['example.com/marked'] = 'dry' if dryrun else 'wet'

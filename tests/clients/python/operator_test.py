@@ -1,5 +1,8 @@
 """An operator written with kopf, run as `kopf run` runs it, and what becomes of its objects."""
+import json
+import os
 import pathlib
+import subprocess
 
 import pytest
 from kopf.testing import KopfRunner
@@ -40,10 +43,18 @@ class Widgets:
 
 
 @pytest.fixture(scope='module')
-def running(kubeconfig):
+def running(kubeconfig, tmp_path_factory):
     config.load_kube_config(str(kubeconfig))
     define()
+    certificates = tmp_path_factory.mktemp('certificates')
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', certificates / 'tls.key', '-out', certificates / 'tls.crt', '-days', '2',
+                    '-subj', '/CN=operator', '-addext', 'subjectAltName=IP:127.0.0.1'], check=True, capture_output=True)
+    # The operator runs in a thread of this process, and so reads this environment.
+    os.environ['OPERATOR_CERTIFICATES'] = str(certificates)
     with KopfRunner(['run', '--all-namespaces', str(OPERATOR)], timeout=30) as runner:
+        hooks = client.AdmissionregistrationV1Api()
+        wait_until('the webhooks are there', lambda: hooks.list_validating_webhook_configuration().items and hooks.list_mutating_webhook_configuration().items
+                   and hooks.list_mutating_webhook_configuration().items[0].webhooks)
         yield runner
     assert runner.exit_code == 0 and runner.exception is None, runner.output
     assert 'Traceback' not in runner.output, runner.output
@@ -130,3 +141,20 @@ def test_definition_that_comes_later_is_watched(widgets, core, namespace):
     extensions.delete_custom_resource_definition('gears.example.com')
     widgets.create('two')
     assert widgets.status('two', 'create')
+
+
+def test_webhook_refuses_and_warns(widgets):
+    with pytest.raises(client.ApiException) as refused:
+        widgets.create('one', replicas=7)
+    assert refused.value.status == 409
+    assert json.loads(refused.value.body)['message'] == 'admission webhook "check.widgets.example.com" denied the request: seven is not to be had'
+    made, code, headers = widgets.api.create_namespaced_custom_object_with_http_info(*widgets.where, widget('two', replicas=8))
+    assert code == 201 and headers['Warning'] == '299 - "eight is a lot"'
+    with pytest.raises(client.ApiException):
+        widgets.patch('two', {'spec': {'replicas': 7}})
+
+
+def test_webhook_changes_what_is_made(widgets):
+    assert widgets.create('one')['metadata']['annotations']['example.com/marked'] == 'wet'
+    dry = widgets.api.create_namespaced_custom_object(*widgets.where, widget('two'), dry_run='All')
+    assert dry['metadata']['annotations']['example.com/marked'] == 'dry' and widgets.gone('two')
