@@ -69,6 +69,7 @@ class Conformer {
     Value result = Convert(type, value, nullptr);
     if (hard_error_) return Fail(BadRequestError(*hard_error_));
     if (soft_error_) return Fail(BadRequestError(*soft_error_));
+    if (embedded_fault_) return Fail(BadRequestError(*embedded_fault_));
     if (type.structural && report_ != nullptr) SortProblems(report_->problems);
     return result ? result : internal::ZeroElement(type);
   }
@@ -217,9 +218,8 @@ class Conformer {
         Frame here{
             .parent = frame, .type = &type, .field = &field, .go_root = type.structural && !field.type->structural};
         const bool embedded = here.go_root && frame != nullptr;
-        if (type.embedded_resource && !IsTypeMetaText(field, member.value)) {
-          HardError(EmbeddedFault(&here, member.value, "must be a string"));
-          return {};
+        if (type.embedded_resource && !keep_nulls_ && !IsTypeMetaText(field, member.value)) {
+          NoteEmbeddedFault(&here, member.value, "must be a string");
         }
         Value converted = embedded ? ConvertEmbedded(field, member.value, here) : Convert(*field.type, member.value, &here);
         if (report_ != nullptr && report_->empty_fields != nullptr) NoteEmpty(field, converted, &here);
@@ -242,12 +242,14 @@ class Conformer {
     return value.IsString() || (value.IsNull() && drops_null);
   }
 
-  std::string EmbeddedFault(const Frame* frame, const Value& value, std::string_view why) {
+  // Told if nothing is wrong with the object's own metadata.
+  void NoteEmbeddedFault(const Frame* frame, const Value& value, std::string_view why) {
+    if (embedded_fault_) return;
     std::string path;
     AppendStrictPath(frame, path);
     FieldErrors told;
     told.Invalid(FieldPath(path), object::WithSortedMembers(arena_, value), why);
-    return path + ": " + told.causes()[0].message;
+    embedded_fault_ = path + ": " + told.causes()[0].message;
   }
 
   // The metadata of a resource within a custom object, which Go decodes by itself: a fault in it is told with its place, and null is
@@ -257,7 +259,10 @@ class Conformer {
     Value converted = value.IsNull() ? Value::EmptyObject() : Convert(*field.type, value, &frame);
     std::optional<std::string> fault = hard_error_ ? hard_error_ : soft_error_;
     soft_error_ = std::move(earlier);
-    if (fault && !soft_error_) hard_error_ = EmbeddedFault(&frame, value, *fault);
+    if (!fault) return converted;
+    hard_error_.reset();
+    if (keep_nulls_) return value;
+    NoteEmbeddedFault(&frame, value, *fault);
     return converted;
   }
 
@@ -513,7 +518,7 @@ class Conformer {
   Arena& arena_;
   ConformReport* report_;
   const bool repeats_, keep_nulls_;
-  std::optional<std::string> soft_error_, hard_error_;
+  std::optional<std::string> soft_error_, hard_error_, embedded_fault_;
   bool structural_ = false;  // the type of the whole
   std::unordered_set<std::string> embedded_;  // problems within the metadata of embedded resources
   int depth_ = 0;

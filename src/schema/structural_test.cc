@@ -131,6 +131,13 @@ TEST(Structural, ResourcesWithinAreDecodedByThemselves) {
             R"(spec.embed.metadata: Invalid value: {"uid":5}: json: cannot unmarshal number into Go struct field ObjectMeta.uid of type types.UID)");
   EXPECT_EQ(fault(R"({"kind":"Pod","metadata":{"creationTimestamp":"x"}})"),
             R"(spec.embed.metadata: Invalid value: {"creationTimestamp":"x"}: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006")");
+  {
+    Arena arena;
+    ConformReport report;
+    auto typed = Conform(arena, test::Parse(arena, R"({"spec":{"embed":{"kind":5}},"metadata":{"uid":5}})"), boat->type(), report);
+    ASSERT_FALSE(typed);
+    EXPECT_TRUE(typed.error().message().starts_with("json: cannot unmarshal number")) << "the object's own comes first";
+  }
   EXPECT_EQ(Decode(*boat, R"({"spec":{"embed":{"kind":"Pod","metadata":null},"keel":"","rig":{"masts":0}}})").json,
             R"({"spec":{"embed":{"kind":"Pod","metadata":{}},"keel":"","rig":{"masts":0}}})");
 }

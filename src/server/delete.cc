@@ -202,10 +202,15 @@ Task<Result<std::optional<DeleteOutcome>>> TryDelete(RequestContext& context, co
     CO_TRY(co_await std::move(admit));
   }
   CO_TRY_ASSIGN(DeletePlan plan, PlanDeletion(context, options, object));
-  if (plan.action == DeletePlan::Action::kRemove && options.precondition_resource_version && !object.Path({"metadata", "finalizers"}).empty()) {
-    // Upstream has tried to write the object without the finalizers that the options take from it, did not, and then asks for the
-    // version of what it has not written.
-    co_return Fail(PreconditionFailed(context, name, options.dry_run, "ResourceVersion", "", MetadataString(object, "resourceVersion")));
+  if (plan.action == DeletePlan::Action::kRemove && !object.Path({"metadata", "finalizers"}).empty()) {
+    // Upstream has tried to write the object without the finalizers that the options take from it, did not, and goes on with what it
+    // has not written: shows that after a dry run, and else asks for its version.
+    const auto show = context.resource->behaviour->shown_when_empty;
+    const Value nothing = Value::EmptyObject();
+    if (options.dry_run) co_return DeleteOutcome{context.work, show == nullptr ? nothing : show(context.arena(), nothing)};
+    if (options.precondition_resource_version) {
+      co_return Fail(PreconditionFailed(context, name, false, "ResourceVersion", "", MetadataString(object, "resourceVersion")));
+    }
   }
 
   DeleteOutcome outcome{document, object};

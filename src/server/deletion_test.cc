@@ -35,6 +35,10 @@ TEST_F(DeletionTest, AVersionDoesNotHoldOfWhatLosesItsFinalizers) {
   EXPECT_EQ(refused.code, 409);
   EXPECT_TRUE(refused.message().ends_with("Precondition failed: ResourceVersion in precondition: , ResourceVersion in object meta: " +
                                           made.Text({"metadata", "resourceVersion"}))) << refused.message();
+  TestAnswer dry = Ask("DELETE", maps + "/a?dryRun=All", R"({"propagationPolicy":"Background","dryRun":["All"]})");
+  EXPECT_EQ(dry.code, 200);
+  EXPECT_EQ(dry.Text({"kind"}), "ConfigMap");
+  EXPECT_EQ(dry.Text({"metadata", "name"}), "") << "upstream shows the object that it has not filled in";
   EXPECT_EQ(Ask("DELETE", maps + "/a", R"({"propagationPolicy":"Background"})").code, 200);
 }
 

@@ -154,7 +154,11 @@ void WatchBody::AppendBookmark(std::string& out, uint64_t revision, bool initial
     object = SetMetadata(arena, type, object, "annotations", annotations.Build());
   }
   if (table) {
-    // A row like any other, of an object without content.
+    // A row like any other, of an object without content; a custom one says what it is, as columns may show.
+    if (type.structural) {
+      object = SetField(arena, type, object, "kind", Value::StringRef(kind.gvk.kind));
+      object = SetField(arena, type, object, "apiVersion", Value::String(arena, kind.gvk.ApiVersion()));
+    }
     if (auto shown = AppendTree(out, "BOOKMARK", document, object); !shown) AppendError(out, shown.error());
     return;
   }

@@ -46,9 +46,9 @@ class WatchSocketTest : public internal::TestServer {
  protected:
   using Headers = std::vector<std::pair<std::string, std::string>>;
 
-  http::Response Open(std::string query, Headers headers) {
+  http::Response Open(std::string query, Headers headers, std::string path = "/api/v1/namespaces/default/configmaps") {
     http::Request request;
-    request.path = "/api/v1/namespaces/default/configmaps";
+    request.path = std::move(path);
     request.query = "watch=true" + query;
     request.headers.Add("Connection", "keep-alive, Upgrade");
     request.headers.Add("Upgrade", "WebSocket");
@@ -108,6 +108,20 @@ TEST_F(WatchSocketTest, ProtobufIsBinaryWithoutALength) {
   EXPECT_FALSE(peer.messages[0].text);
   // A WatchEvent: its first field is the type.
   EXPECT_TRUE(peer.messages[0].data.view().starts_with("\x0a\x05" "ADDED")) << peer.messages[0].data.view();
+}
+
+TEST_F(WatchSocketTest, ABookmarkOfACustomKindSaysWhatItIs) {
+  ASSERT_EQ(Ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com",)"
+                R"("scope":"Cluster","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,)"
+                R"("additionalPrinterColumns":[{"name":"K","type":"string","jsonPath":".kind"}],"schema":{"openAPIV3Schema":{"type":"object"}}}]}})").code, 201);
+  http::Response response = Open("&allowWatchBookmarks=true&timeoutSeconds=1", {{"Origin", "https://x"}, {"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}},
+                                 "/apis/example.com/v1/widgets");
+  ASSERT_EQ(response.code, 101);
+  Peer peer(*runtime);
+  Run(response, peer, [&] { return ended_; });
+  ASSERT_EQ(peer.messages.size(), 1u);
+  EXPECT_EQ(Parse(peer.messages[0])->root().Path({"object", "rows"}).At(0).Get("cells").At(1).AsString(), "Widget");
 }
 
 // Who names no version to go on from gets what there is, and the bookmark that ends it, as if sendInitialEvents were set.

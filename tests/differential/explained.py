@@ -197,6 +197,16 @@ def without_effect(request, peer, ours):
     return refused and not callable(request.body) or request.method == 'GET' and 'watch' not in request.path
 
 
+def generated_names(request, peer, ours):
+    """Names that were made from generateName, where a refusal tells them: the last five letters are drawn."""
+    text = request.body if isinstance(request.body, str) else ''
+    if 'generateName' not in text or peer['code'] != 422 or ours['code'] != 422:
+        return False
+    names = [(side['body'].get('details') or {}).get('name', '') for side in (peer, ours)]
+    told = [json.dumps(side['body']).replace(name, '<name>') for side, name in zip((peer, ours), names)]
+    return len(names[0]) > 5 and names[0][:-5] == names[1][:-5] and told[0] == told[1]
+
+
 RULES = [background_status, go_map_order, second_of_writing, given_addresses, rules_of_a_user, names_of_types, schema_map_order, versions_in_texts]
 
 
@@ -204,7 +214,7 @@ def both(kind, request, peer, ours):
     """The two answers without what is explained, and the name of the rule that made them equal, if any did."""
     if peer == ours:
         return peer, ours, None
-    for rule in (upstream_panics, directives_in_map_order, parts_of_a_second, twice_in_raw_json):
+    for rule in (upstream_panics, directives_in_map_order, parts_of_a_second, twice_in_raw_json, generated_names):
         if rule(request, peer, ours):
             return ours, ours, rule.__name__
     peer, ours = copy.deepcopy(peer), copy.deepcopy(ours)

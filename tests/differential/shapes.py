@@ -19,7 +19,7 @@ PATHS = ['.a', '.b', '.a.b', 'a', '.nothing', "['a']", '.a[0]', '', '.c', ".['a'
 ODD_RESOURCES = [{'metadata': {'name': 'Bad Name'}}, {'kind': 'x'}, {'apiVersion': 'a/b/c', 'kind': 'Bad Kind'}, {'apiVersion': '', 'kind': ''}, {'apiVersion': 5, 'kind': 'Pod'}, {'apiVersion': 'v1', 'kind': None},
     *({'apiVersion': 'v1', 'kind': 'Pod', 'metadata': metadata} for metadata in (
         {'name': 'a/b'}, {'labels': {'a': 5}}, {'labels': {'bad key': 'x'}}, {'annotations': {'Bad Key!': 'x'}}, {'generation': -1}, {'finalizers': ['x']}, {'finalizers': ['Bad/Na me']}, {'ownerReferences': [{}]}, {'namespace': 'Bad_NS'},
-        {'namespace': 'ok'}, {'generateName': 'x-'}, {'generateName': '..'}, {'uid': 5}, {'creationTimestamp': None}, {'deletionTimestamp': '2031-01-01T00:00:00Z'}, {'bogus': 1}, {}, 'x', None,
+        {'namespace': 'ok'}, {'generateName': 'x-'}, {'generateName': '..'}, {'uid': 5}, {'creationTimestamp': None}, {'creationTimestamp': 'x'}, {'deletionTimestamp': '2031-01-01T00:00:00Z'}, {'bogus': 1}, {}, 'x', None,
         {'ownerReferences': [{'apiVersion': 'v1', 'kind': 'Pod', 'name': 'x', 'uid': 'u', 'controller': True}, {'apiVersion': 'v1', 'kind': 'Pod', 'name': 'y', 'uid': 'v', 'controller': True}]}, {'labels': None}, {'labels': {'a': None}}))]
 
 

@@ -28,8 +28,8 @@ struct ConformReport {
   bool collect = true;
   // True: empty lists and maps stay where Go writes them, as managed fields must know of them. See WithoutEmpty.
   bool keep_empty = false;
-  // True: in structural types null stays also where the schema says that it can't be, unless there is a default for it: what server-side
-  // apply emptied is null to validation.
+  // True: in structural types null stays also where the schema says that it can't be, unless there is a default for it, and faults of
+  // resources within stay as they are: what server-side apply made is for validation to tell of.
   bool keep_nulls = false;
   // True: members may stand twice (ParseJsonWithRepeats), and become one as Go's decoder makes it; each is told of as a
   // duplicate. Not for structural types.

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "homeostat/base/text.h"
+#include "homeostat/object/time.h"
 #include "homeostat/schema/member_field.h"
 #include "kinds/apiextensions/custom_resource.h"
 #include "kinds/checks.h"
@@ -102,6 +103,11 @@ void CheckResource(const Value& object, const FieldPath& path, FieldErrors& erro
   Value metadata = object.Get("metadata");
   if (!metadata) return;
   FieldPath below = path.Child("metadata");
+  for (std::string_view name : {"creationTimestamp", "deletionTimestamp"}) {
+    Value time = metadata.Get(name);
+    if (!time.IsString()) continue;
+    if (auto parsed = object::ParseTime(time.AsString()); !parsed) return errors.Invalid(below, metadata, parsed.error().message());
+  }
   for (std::string_view name : {"name", "generateName"}) {
     std::string_view text = metadata.Get(name).AsString();
     if (text.empty()) continue;

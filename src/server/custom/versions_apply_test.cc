@@ -127,6 +127,16 @@ TEST_F(VersionsApplyTest, EntriesOfOtherVersionsLoseTheStatus) {
   EXPECT_FALSE(has_status_entry(put));
 }
 
+TEST_F(VersionsApplyTest, FaultsOfResourcesWithinAreForValidation) {
+  Change(Version("v1beta1", true, R"(,"e":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true})"));
+  internal::TestAnswer late = ApplySpec("e", R"({"e":{"apiVersion":"v1","kind":"Pod","metadata":{"creationTimestamp":"x"}}})");
+  EXPECT_EQ(late.code, 422);
+  EXPECT_NE(late.message().find(R"(spec.e.metadata: Invalid value: {"creationTimestamp":"x"}: parsing time)"), std::string::npos) << late.message();
+  internal::TestAnswer odd = ApplySpec("e", R"({"e":{"apiVersion":"v1","kind":null}})");
+  EXPECT_EQ(odd.code, 422);
+  EXPECT_NE(odd.message().find("spec.e.kind: Invalid value: null: must be a string"), std::string::npos) << odd.message();
+}
+
 TEST_F(VersionsApplyTest, TimesThatAreNoneAreNothing) {
   internal::TestAnswer made = ApplySpec("late", R"({"a":"1"})", R"(,"creationTimestamp":"x")");
   EXPECT_EQ(made.code, 201) << made.message();
