@@ -39,7 +39,7 @@ struct FieldManagerOptions {
   const schema::Type* type = nullptr;
   std::string_view subresource;
   // Fields that a write through this subresource does not touch whatever it says, and that nobody comes to own by it. Those of
-  // a custom kind are of its own version: entries recorded in others lose what the write has not got.
+  // custom objects, but not of their subresources, are of their own version: entries recorded in others lose what the write has not got.
   FieldFilter reset_fields;
   VersionConverter versions;
 };

@@ -47,6 +47,18 @@ void AppendStrictPath(const Frame* frame, std::string& out) {
   out += frame->field != nullptr ? frame->field->name : frame->key;
 }
 
+// spec.sidecars[left].image[0]: entries of maps stand in brackets.
+void AppendPlace(const Frame* frame, std::string& out) {
+  if (frame == nullptr) return;
+  AppendPlace(frame->parent, out);
+  if (frame->field != nullptr) {
+    if (!out.empty()) out += '.';
+    out += frame->field->name;
+  } else {
+    out += '[' + (frame->key.data() != nullptr ? std::string(frame->key) : std::to_string(frame->index)) + ']';
+  }
+}
+
 // Go's path in type errors: fields alone, with the names of inlined structs.
 void AppendGoPath(const Frame* frame, std::string& out) {
   if (frame == nullptr || frame->go_root) return;
@@ -246,7 +258,7 @@ class Conformer {
   void NoteEmbeddedFault(const Frame* frame, const Value& value, std::string_view why) {
     if (embedded_fault_) return;
     std::string path;
-    AppendStrictPath(frame, path);
+    AppendPlace(frame, path);
     FieldErrors told;
     told.Invalid(FieldPath(path), object::WithSortedMembers(arena_, value), why);
     embedded_fault_ = path + ": " + told.causes()[0].message;

@@ -78,8 +78,9 @@ Result<const Comparison*> Ownership::CompareIn(std::string_view api_version, con
   if (from->type == nullptr || to->type == nullptr) return nullptr;
   Comparison comparison = CompareTyped(arena_, *to->type, from->object, to->object);
   if (!counted_.empty() && api_version == OwnVersion(options_)) comparison.modified = Union(arena_, comparison.modified, counted_);
-  // A custom kind's reset fields are those of its own version: what a write has not got takes them from entries of others.
-  const bool resets = !options_.type->structural || api_version == OwnVersion(options_);
+  // The reset fields of custom objects are those of their own version: what a write has not got it takes from entries of others.
+  // Those of a subresource are of all versions.
+  const bool resets = !options_.type->structural || !options_.subresource.empty() || api_version == OwnVersion(options_);
   for (FieldSet* set : {&comparison.added, &comparison.modified, &comparison.removed})
     if (resets) *set = options_.reset_fields.Apply(arena_, *set);
   place->second = comparison;

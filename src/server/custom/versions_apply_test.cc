@@ -125,6 +125,11 @@ TEST_F(VersionsApplyTest, EntriesOfOtherVersionsLoseTheStatus) {
   ASSERT_EQ(put.code, 200) << put.message();
   EXPECT_EQ(put.Get({"status", "x"}).AsString(), "y");
   EXPECT_FALSE(has_status_entry(put));
+  // What a write of the status says of the rest takes nothing from anybody, whatever the version.
+  internal::TestAnswer other = Ask("PATCH", "/apis/example.com/v1beta1/widgets/w/status", R"({"spec":{"a":"9"},"status":{"x":"z"}})");
+  ASSERT_EQ(other.code, 200) << other.message();
+  auto owns_spec = [](const auto& entry) { return entry.Get("apiVersion").AsString() == "example.com/v1" && !entry.Path({"fieldsV1", "f:spec", "f:a"}).IsAbsent(); };
+  EXPECT_TRUE(std::ranges::any_of(other.Get({"metadata", "managedFields"}).items(), owns_spec));
 }
 
 TEST_F(VersionsApplyTest, FaultsOfResourcesWithinAreForValidation) {
