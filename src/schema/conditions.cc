@@ -452,7 +452,8 @@ class Checker {
   static void Enum(const Condition& condition, const Value& value, const Frame& frame, Outcome& outcome) {
     if (condition.enums.empty() || IsOneOf(value, condition.enums)) return;
     std::string name = frame.Path();
-    std::string message = InBody(name) + "should be one of the enum";
+    std::string message = InBody(name) + "should be one of";  // two enums are two faults
+    for (const Value& one : condition.enums) message += " " + object::JsonText(one);
     outcome.Add({FaultCode::kEnum, name, message, value ? BadValue(value) : BadValue::Null(), -1, -1, condition.enums});
   }
 

@@ -79,6 +79,7 @@ properties:
       some: {type: integer, anyOf: [{minimum: 5}, {maximum: 2}]}
       every: {type: integer, allOf: [{minimum: 5}, {multipleOf: 2}]}
       never: {type: string, not: {enum: ['no']}}
+      two: {type: string, allOf: [{enum: [a]}, {enum: [b]}]}
 )";
 
 TEST(Structural, PrunesDefaultsAndReports) {
@@ -190,6 +191,9 @@ TEST(Structural, ChecksConditionsInUpstreamsWords) {
        {"spec.every: Invalid value: 3: spec.every in body should be greater than or equal to 5",
         "spec.every: Invalid value: 3: spec.every in body should be a multiple of 2",
         R"(<nil>: Invalid value: "": "spec.every" must validate all the schemas (allOf). None validated)"}},
+      {R"({"oars":2,"two":"c"})",
+       {R"(spec.two: Unsupported value: "c": supported values: "a")", R"(spec.two: Unsupported value: "c": supported values: "b")",
+        R"(<nil>: Invalid value: "": "spec.two" must validate all the schemas (allOf). None validated)"}},
       {R"({"oars":2,"never":"no"})", {R"(<nil>: Invalid value: "": "spec.never" must not validate the schema (not))"}},
   };
   for (const Case& c : kCases) {
