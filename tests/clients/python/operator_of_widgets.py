@@ -1,4 +1,5 @@
 """An operator as its users write them with kopf: handlers for everything that happens to a widget. operator_test.py runs it."""
+import asyncio
 import os
 
 import kopf
@@ -49,7 +50,12 @@ def resize(old, new, namespace, name, **_):
 
 @kopf.on.delete('example.com', 'v1', 'widgets')
 def delete(namespace, name, **_):
-    kubernetes.client.CoreV1Api().delete_namespaced_config_map(name + '-child', namespace)
+    # kopf may call it once more, when something else changed the object meanwhile.
+    try:
+        kubernetes.client.CoreV1Api().delete_namespaced_config_map(name + '-child', namespace)
+    except kubernetes.client.ApiException as error:
+        if error.status != 404:
+            raise
 
 
 @kopf.timer('example.com', 'v1', 'widgets', interval=0.5, labels={'timed': kopf.PRESENT})
@@ -57,10 +63,11 @@ def tick(status, patch, **_):
     patch.status['ticks'] = (status.get('ticks') or 0) + 1
 
 
-@kopf.daemon('example.com', 'v1', 'widgets', labels={'watched': kopf.PRESENT}, cancellation_timeout=1)
-def attend(stopped, name, namespace, **_):
-    kubernetes.client.CustomObjectsApi().patch_namespaced_custom_object_status('example.com', 'v1', namespace, 'widgets', name, {'status': {'attended': True}})
-    stopped.wait(30)
+@kopf.daemon('example.com', 'v1', 'widgets', labels={'watched': kopf.PRESENT})
+async def attend(stopped, name, namespace, **_):
+    await asyncio.to_thread(kubernetes.client.CustomObjectsApi().patch_namespaced_custom_object_status, 'example.com', 'v1', namespace, 'widgets', name,
+                            {'status': {'attended': True}})
+    await stopped.wait()
 
 
 @kopf.index('example.com', 'v1', 'widgets')

@@ -108,6 +108,7 @@ def test_timer_goes_on_until_its_label_goes(widgets):
 def test_daemon_ends_with_its_object(widgets):
     widgets.create('one', labels={'watched': ''})
     assert widgets.status('one', 'attended') is True
+    assert widgets.status('one', 'twice')
     widgets.delete('one')
     wait_until('it is gone', lambda: widgets.gone('one'))
 
