@@ -98,6 +98,11 @@ TEST_F(KeptObjects, FlowSchemasSayWhetherTheirLevelIsThere) {
       R"({"metadata":{"name":"lost"},"spec":{"matchingPrecedence":77,"priorityLevelConfiguration":{"name":"nowhere"}}})");
   runtime->RunFor(std::chrono::seconds(1));
   EXPECT_EQ(dangling("lost"), "True");
+  TestAnswer lost = Ask("GET", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/lost");
+  Value entry = lost.Get({"metadata", "managedFields"}).At(0);
+  EXPECT_EQ(entry.Get("manager").AsString(), "api-priority-and-fairness-config-consumer-v1");
+  EXPECT_EQ(entry.Get("operation").AsString(), "Apply");
+  EXPECT_EQ(entry.Get("subresource").AsString(), "status");
 }
 
 }  // namespace

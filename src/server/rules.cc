@@ -180,8 +180,13 @@ Result<Value> PrepareForUpdate(kinds::RuleContext& context, const Resource& reso
   if (context.subresource.empty()) {
     if (kind.has_status) object = SetField(context.arena, type, object, "status", old.Get("status"));
   } else if (context.subresource == "status") {
+    Value managed = object.Path({"metadata", "managedFields"});
     object = kind.status_writes_only_status ? WithStatusOf(context.arena, type, object, old)
                                             : KeepFromOld(context.arena, type, object, old, kind.status_keeps);
+    // Where all of the metadata stays, who owns what is this write's all the same.
+    if (std::ranges::find(kind.status_keeps, "metadata") != kind.status_keeps.end()) {
+      object = SetMetadata(context.arena, type, object, "managedFields", managed);
+    }
   }
   if (resource.behaviour->prepare_update != nullptr) object = resource.behaviour->prepare_update(context, object, old);
   if (kind.generation == GenerationRule::kAsSent) return object;
