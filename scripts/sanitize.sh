@@ -13,7 +13,7 @@ tests=("$@")
 scripts/build.sh "${tests[@]}" || { echo "0 passed, 1 failed"; exit 1; }
 passed=0 failed=0
 for test in "${tests[@]}"; do
-  if "build-sanitize/$test" --gtest_brief=1; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL  $test"; fi
+  if (cd build-sanitize && "./$test" --gtest_brief=1); then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL  $test"; fi
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
