@@ -161,7 +161,6 @@ class TimeParser {
   int32_t nanos_ = 0;
 };
 
-// Up to the seconds, without a zone.
 // At least so many digits of a number that is not negative.
 void AppendDigits(std::string& text, int64_t number, size_t width) {
   char digits[20];
@@ -176,6 +175,7 @@ std::string Digits(int64_t number, size_t width) {
   return digits;
 }
 
+// Up to the seconds, without a zone.
 std::string FormatSeconds(const Timestamp& time) {
   int64_t days = time.seconds / 86400, second = time.seconds % 86400;
   if (second < 0) {

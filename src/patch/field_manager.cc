@@ -43,6 +43,8 @@ Value WithTextForOctets(Arena& arena, const Value& value) {
   auto is_same = [](const Value& a, const Value& b) {
     return a.kind() == b.kind() && a.items().data() == b.items().data() && a.members().data() == b.members().data();
   };
+  std::optional<object::ListBuilder> items;
+  std::optional<object::ObjectBuilder> object;
   for (size_t i = 0; i < value.size(); ++i) {
     const bool list = value.IsList();
     const Value& part = list ? value.items()[i] : value.members()[i].value;
@@ -50,14 +52,15 @@ Value WithTextForOctets(Arena& arena, const Value& value) {
     Value text = WithTextForOctets(arena, part);
     if (is_same(text, part)) continue;
     if (list) {
-      object::ListBuilder items(arena, value);
-      for (Value& item : items.items()) item = WithTextForOctets(arena, item);
-      return items.Build();
+      if (!items) items.emplace(arena, value);
+      items->items()[i] = text;
+    } else {
+      if (!object) object.emplace(arena, value);
+      object->members()[i].value = text;
     }
-    object::ObjectBuilder object(arena, value);
-    for (object::Member& member : object.members()) member.value = WithTextForOctets(arena, member.value);
-    return object.Build();
   }
+  if (items) return items->Build();
+  if (object) return object->Build();
   return value;
 }
 
