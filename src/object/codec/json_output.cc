@@ -1,16 +1,12 @@
 #include "homeostat/object/json_output.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <vector>
 
 #include "homeostat/object/json.h"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "object/internal/json_plain.h"
 
 namespace homeostat::object {
 
@@ -23,30 +19,12 @@ void JsonOutput::Grow(size_t bytes) {
 
 namespace {
 
-constexpr std::array<bool, 256> MakePlain() {
-  std::array<bool, 256> plain{};
-  for (int c = 0x20; c < 0x80; ++c) plain[static_cast<size_t>(c)] = true;
-  for (char c : {'"', '\\', '<', '>', '&'}) plain[static_cast<size_t>(c)] = false;
-  return plain;
-}
-constexpr std::array<bool, 256> kPlain = MakePlain();
-
-}  // namespace
-
-namespace {
-
 bool IsPlainByOctet(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return kPlain[static_cast<uint8_t>(c)]; });
+  return std::ranges::all_of(text, [](char c) { return internal::kPlainInJson[static_cast<uint8_t>(c)]; });
 }
 
 #if defined(__SSE2__)
-[[gnu::always_inline]] inline bool IsPlainBlock(__m128i block) {
-  auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
-  // Compared as signed: octets of 0x80 and above are below the space, too.
-  __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
-  found = _mm_or_si128(found, _mm_or_si128(equals('<'), _mm_or_si128(equals('>'), equals('&'))));
-  return _mm_movemask_epi8(found) == 0;
-}
+[[gnu::always_inline]] inline bool IsPlainBlock(__m128i block) { return internal::NotPlainInJson(block) == 0; }
 
 // The first and the last octets, one word of each, of a text that has no more than two.
 template <class Word>
@@ -95,7 +73,7 @@ bool CopyPlain(std::string_view text, char* out) {
 char* WithQuotesEscaped(std::string_view text, char* out) {
   *out++ = '"';
   for (char c : text) {
-    if (!kPlain[static_cast<uint8_t>(c)]) {
+    if (!internal::kPlainInJson[static_cast<uint8_t>(c)]) {
       if (c != '"' && c != '\\') return nullptr;
       *out++ = '\\';
     }

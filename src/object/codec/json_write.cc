@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -7,26 +6,14 @@
 #include <vector>
 
 #include "homeostat/object/json.h"
+#include "object/internal/json_plain.h"
 #include "object/internal/utf8.h"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 namespace homeostat::object {
 namespace {
 
 constexpr size_t kLongestNumber = 32;
 
-// The characters that a string cannot hold as they are, Go's HTML-safe set: control characters, quotes, backslash, <, >
-// and &; and the first octets of what is not ASCII, which must be looked at.
-constexpr std::array<bool, 256> MakeSpecial() {
-  std::array<bool, 256> special{};
-  for (int i = 0; i < 256; ++i) special[i] = i < 0x20 || i >= 0x80;
-  for (char c : {'"', '\\', '<', '>', '&'}) special[static_cast<uint8_t>(c)] = true;
-  return special;
-}
-constexpr std::array<bool, 256> kSpecial = MakeSpecial();
 constexpr char kHexDigits[] = "0123456789abcdef";
 
 // Text that grows at its end, written through a pointer: std::string::append checks and terminates for every piece.
@@ -90,30 +77,22 @@ size_t PutRune(Sink& sink, std::string_view text) {
   return rune.size;
 }
 
-// Copies Size octets; a bit for each that is special.
+// Copies Size octets; a bit for each that is not plain.
 #if defined(__SSE2__)
-uint32_t Specials(__m128i block) {
-  auto equals = [&](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
-  // Compared as signed: octets of 0x80 and above are below the space, too.
-  __m128i found = _mm_or_si128(_mm_cmplt_epi8(block, _mm_set1_epi8(0x20)), _mm_or_si128(equals('"'), equals('\\')));
-  found = _mm_or_si128(found, _mm_or_si128(equals('<'), _mm_or_si128(equals('>'), equals('&'))));
-  return static_cast<uint32_t>(_mm_movemask_epi8(found));
-}
-
 template <size_t Size>
 uint32_t CopyBlock(const char* from, char* to) {
   static_assert(Size == 4 || Size == 8 || Size == 16);
   __m128i block = _mm_setzero_si128();
   std::memcpy(&block, from, Size);
   std::memcpy(to, &block, Size);
-  return Specials(block) & ((1u << Size) - 1);
+  return internal::NotPlainInJson(block) & ((1u << Size) - 1);
 }
 #else
 template <size_t Size>
 uint32_t CopyBlock(const char* from, char* to) {
   std::memcpy(to, from, Size);
   uint32_t found = 0;
-  for (size_t i = 0; i < Size; ++i) found |= static_cast<uint32_t>(kSpecial[static_cast<uint8_t>(from[i])]) << i;
+  for (size_t i = 0; i < Size; ++i) found |= static_cast<uint32_t>(!internal::kPlainInJson[static_cast<uint8_t>(from[i])]) << i;
   return found;
 }
 #endif
@@ -129,7 +108,7 @@ size_t CopyPlain(std::string_view text, char* out) {
     std::memcpy(&last, text.data() + size - 8, 8);
     std::memcpy(out, &first, 8);
     std::memcpy(out + size - 8, &last, 8);
-    if (Specials(_mm_set_epi64x(static_cast<long long>(last), static_cast<long long>(first))) == 0) return size;
+    if (internal::NotPlainInJson(_mm_set_epi64x(static_cast<long long>(last), static_cast<long long>(first))) == 0) return size;
   }
 #endif
   auto plain = [&]<size_t Size>() {
@@ -142,7 +121,7 @@ size_t CopyPlain(std::string_view text, char* out) {
   }
   if (text.size() - at >= 8 && !plain.template operator()<8>()) return at;
   if (text.size() - at >= 4 && !plain.template operator()<4>()) return at;
-  for (; at < text.size() && !kSpecial[static_cast<uint8_t>(text[at])]; ++at) out[at] = text[at];
+  for (; at < text.size() && internal::kPlainInJson[static_cast<uint8_t>(text[at])]; ++at) out[at] = text[at];
   return at;
 }
 
