@@ -438,8 +438,8 @@ std::vector<PathItem> RootPaths(const OpenApiSource& source, std::string_view pa
   }
   if (path.starts_with("apis/")) {
     std::string_view group = path.substr(5);
-    bool built_in = std::any_of(source.kinds.begin(), source.kinds.end(), [&](const Kind* kind) { return kind->gvk.group == group; });
-    if (!built_in || IsCustomGroup(source, group)) return {};
+    bool built_in = std::ranges::any_of(source.kinds, [&](const Kind* kind) { return kind->gvk.group == group && !kind->type->structural; });
+    if (!built_in) return {};
     return one(RootOperation("get" + OperationGroupName(group) + "APIGroup", Tag(group, {}), Media::kDiscovery,
                              meta("APIGroup"), "The versions of this group."));
   }
